@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""Whether guests can use hardware virtualisation.
+
+/dev/kvm may exist and hang whatever boots on it, so it is believed only after
+the kernel in question has printed a mark within a few seconds. The answer is
+kept until the machine reboots.
+"""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+from .initramfs import PROBE_MARK
+from .qemu import BINARY
+from .state import BUILD, LabError
+
+PROBE_SECONDS = 6
+
+
+def _boot_id():
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def _probe(kernel, initramfs):
+    """Boot @kernel on KVM as far as @initramfs."""
+    command = ["timeout", "-s", "KILL", str(PROBE_SECONDS), BINARY, "-M", "q35", "-accel", "kvm",
+               "-cpu", "host", "-m", "512", "-nodefaults", "-display", "none", "-no-reboot",
+               "-serial", "stdio", "-kernel", str(kernel.image),
+               "-initrd", str(initramfs),
+               "-append", "console=ttyS0 quiet panic=-1 lab.probe"]
+    try:
+        result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True,
+                                timeout=PROBE_SECONDS + 2, check=False)
+    except subprocess.TimeoutExpired:
+        return False
+    return PROBE_MARK.encode() in result.stdout
+
+
+def choose(wish, kernel, initramfs):
+    """'kvm' or 'tcg', and why."""
+    if wish == "tcg":
+        return "tcg", "as asked"
+    if not os.access("/dev/kvm", os.R_OK | os.W_OK):
+        if wish == "kvm":
+            raise LabError("--accel kvm: no access to /dev/kvm", code=1)
+        return "tcg", "no /dev/kvm"
+    cache = BUILD / "kvm-probe.json"
+    try:
+        known = json.loads(cache.read_text())
+    except (FileNotFoundError, json.JSONDecodeError):
+        known = {}
+    key = f"{_boot_id()} {kernel.release}"
+    if key not in known:
+        BUILD.mkdir(parents=True, exist_ok=True)
+        known[key] = _probe(kernel, initramfs)
+        cache.write_text(json.dumps(known))
+    if known[key]:
+        return "kvm", "a probe booted with it"
+    if wish == "kvm":
+        raise LabError("--accel kvm: a probe did not boot with it", code=1)
+    return "tcg", "/dev/kvm is there, but a probe did not boot with it"

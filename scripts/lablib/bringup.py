@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""`lab up`: from a plan to hosts that ping each other."""
+
+import time
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from pathlib import Path
+
+from . import accel, client, daemon, initramfs, layer, splats, state
+from .plan import IB_MTU_CODES
+from .state import LabError
+
+BOOT_SECONDS = 90
+DEVICES_SECONDS = 60
+CARRIER_SECONDS = 40
+PING_SECONDS = 30
+SCRIPT = "/usr/lib/openipoib-lab/bringup.sh"
+
+
+class Progress:
+    """Prints what is being done, with the seconds since the start."""
+
+    def __init__(self, quiet=False):
+        self.start = time.monotonic()
+        self.quiet = quiet
+
+    def __call__(self, message):
+        if not self.quiet:
+            print(f"[{time.monotonic() - self.start:6.1f} s] {message}", flush=True)
+
+
+def prepare(plan, kernel, progress):
+    """Build what the guests boot: modules, layers, initramfs."""
+    with ThreadPoolExecutor() as pool:
+        image = initramfs.build(kernel)
+        chosen = pool.submit(accel.choose, plan["options"]["accel"], kernel, image)
+        progress(f"modules for {kernel.release}")
+        modules = layer.build_modules(kernel)
+        progress("layers over the root file system")
+        drivers = {host["driver"] for host in plan["hosts"]}
+        layers = dict(zip(drivers, pool.map(lambda d: layer.build(kernel, d, modules), drivers),
+                          strict=True))
+        plan["options"]["accel"], why = chosen.result()
+        for host in plan["hosts"]:
+            host |= {"image": str(kernel.image), "initramfs": str(image),
+                     "layer": str(layers[host["driver"]])}
+    progress(f"emulation: {plan['options']['accel']} ({why})")
+
+
+def _each_host(plan, work):
+    """Run @work(host) for all hosts at once; the first failure is raised."""
+    with ThreadPoolExecutor() as pool:
+        futures = [pool.submit(work, host) for host in plan["hosts"]]
+        done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+        for future in done:
+            future.result()
+
+
+def _run(host, argv, seconds, progress, what):
+    """A step in a guest: its output is the reason if it fails."""
+    status, out, err = client.capture(host["name"], argv, seconds)
+    if status:
+        raise LabError(f"{host['name']}: {(err or out).strip() or f'{what}: status {status}'}")
+    if progress:
+        progress(f"{host['name']}: {what}")
+
+
+def _boot(plan, progress):
+    def work(host):
+        client.ask("wait", BOOT_SECONDS + 5, host=host["name"], seconds=BOOT_SECONDS)
+        progress(f"{host['name']}: booted")
+        _run(host, [SCRIPT, "devices", str(host["number"]), str(plan["ports"]),
+                    str(IB_MTU_CODES[plan["ib_mtu"]])], DEVICES_SECONDS, progress,
+             f"{', '.join(p['ibdev'] for p in host['ports'])} ready, driver {host['driver']}")
+        if host["number"] == 1:
+            for port in host["ports"]:
+                _run(host, ["lab-sm", "start", str(port["port"])], 20, progress,
+                     f"OpenSM started on {port['ibdev']}")
+        carrier = CARRIER_SECONDS if plan["cables"] else 0
+        _run(host, [SCRIPT, "address", str(host["number"]), str(plan["ports"]), str(carrier)],
+             carrier + 20, progress,
+             ", ".join(f"{p['netdev']} {p['ipv4']} {p['ipv6']}" for p in host["ports"]))
+    _each_host(plan, work)
+
+
+def _reach(plan, progress):
+    def work(host):
+        _run(host, [SCRIPT, "reach", str(plan["ports"]), str(PING_SECONDS)],
+             2 * plan["ports"] * PING_SECONDS + 10, progress, "reaches h1 by IPv4 and IPv6")
+    if plan["cables"]:
+        _each_host(plan, work)
+
+
+def explain(plan):
+    """What the logs say about a failure: splats, ends of consoles, OpenSM's log."""
+    lines = []
+    for host in plan["hosts"]:
+        found = splats.of_console(host["console"])
+        if found:
+            lines.append(splats.report(host["name"], found))
+        try:
+            text = Path(host["console"]).read_bytes().decode(errors="replace")
+        except FileNotFoundError:
+            continue
+        lines.append(f"--- end of {host['name']}'s console ({host['console']})")
+        lines += ["  " + line for line in text.splitlines()[-12:]]
+    for port in plan["hosts"][0]["ports"]:
+        try:
+            _, out, _ = client.capture("h1", ["tail", "-n", "12",
+                                              f"/run/lab/opensm-{port['port']}/log"], 10)
+        except LabError:
+            continue
+        lines.append(f"--- end of OpenSM's log for {port['ibdev']}")
+        lines += ["  " + line for line in out.splitlines()]
+    return "\n".join(lines)
+
+
+def up(plan, kernel, progress, lock_fd):
+    """Bring the lab up. Raises LabError with the reason if it cannot."""
+    state.LOGS.mkdir(parents=True, exist_ok=True)
+    for host in plan["hosts"]:
+        Path(host["console"]).unlink(missing_ok=True)
+    prepare(plan, kernel, progress)
+    state.write("lab.json", {"hosts": [h["name"] for h in plan["hosts"]],
+                             "consoles": {h["name"]: h["console"] for h in plan["hosts"]},
+                             "kernel": plan["kernel"], "ib_mtu": plan["ib_mtu"],
+                             "started": plan["started"]})
+    options = plan["options"]
+    progress(f"booting {' and '.join(h['name'] for h in plan['hosts'])}: {plan['kernel']}, "
+             f"{options['cpus']} CPU, {options['memory']} MiB each")
+    daemon.start(plan, lock_fd)
+    _boot(plan, progress)
+    _reach(plan, progress)
+    for host in plan["hosts"]:
+        found = splats.of_console(host["console"])
+        if found:
+            raise LabError(f"{host['name']}: {len(found)} kernel splat(s) while coming up")
+    client.ask("phase", phase="up")

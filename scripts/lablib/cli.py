@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""The command line of scripts/lab."""
+
+import argparse
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+from . import client, state
+from .state import LabError, NoLab
+
+USAGE, BAD = 1, 2
+
+DESCRIPTION = """\
+Virtual hosts on a software InfiniBand fabric, for demos, tests and people.
+
+Each host h1, h2 is a virtual machine with a stock Debian kernel on this
+machine's root file system (read-only; what it writes goes to memory and is
+gone with it), so every tool installed here is there. Its only network is its
+cables: port 0 is eth1 below, sib0 as InfiniBand device and ib0 as IP
+interface (port 1: eth2, sib1, ib1, and so on). h1 runs OpenSM for each cable.
+"""
+
+EPILOG = """\
+addresses of host hN, port P: ib<P> has 10.10.<P>.N/24 and fd10:<P>::N/64
+(port 0: fd10::N/64).
+
+examples:
+  scripts/lab up --kernel 6.12
+  scripts/lab exec h1 -- ping -c 3 10.10.0.2
+  scripts/lab exec h1 -- ibnetdiscover
+  scripts/lab cable h1:0 down
+  scripts/lab exec h1 -- lab-sm stop          (also start, status, log)
+  scripts/lab shell h2
+  scripts/lab down
+
+exit status: 0 all well; 1 usage, or a lab is already up; 2 failed or degraded
+(up: not reached; status and down: a kernel splat or a dead guest); 3 no lab.
+exec and shell: the command's own, 128+n if signal n ended it, 255 if it could
+not be run.
+
+files: state in /run/openipoib-lab, logs in build/logs/lab (kept after down).
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse with the exit status of the other tools here."""
+
+    def error(self, message):
+        self.print_usage(sys.stderr)
+        self.exit(USAGE, f"{self.prog}: {message}\n")
+
+
+def parser():
+    formatter = argparse.RawDescriptionHelpFormatter
+    top = Parser(prog="lab", description=DESCRIPTION, epilog=EPILOG, formatter_class=formatter)
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    up = commands.add_parser("up", help="start hosts; returns when all can ping h1")
+    up.add_argument("--hosts", type=int, default=2, metavar="N", help="hosts h1 to hN (default 2)")
+    up.add_argument("--ports", type=int, default=1, metavar="N",
+                    help="InfiniBand ports, and cables, per host (default 1)")
+    up.add_argument("--kernel", default="6.1", metavar="K",
+                    help="6.1 (default), 6.12, a release, or the path of a kernel build tree")
+    up.add_argument("--driver", action="append", default=[], metavar="[HOST=]ours|intree",
+                    help="ib_ipoib of all hosts or of one (default ours); may be repeated")
+    up.add_argument("--ib-mtu", type=int, choices=(2048, 4096), default=4096,
+                    help="MTU of the InfiniBand partition (default 4096; IP gets 4 less)")
+    up.add_argument("--accel", choices=("auto", "tcg", "kvm"), default="auto",
+                    help="auto (default): hardware virtualisation only if a probe boots with it")
+    up.add_argument("--cpus", type=int, default=2, metavar="N", help="CPUs per host (default 2)")
+    up.add_argument("--cpu", default="max,la57=off", metavar="MODEL", help=argparse.SUPPRESS)
+    up.add_argument("--memory", type=int, default=1536, metavar="MIB",
+                    help="memory per host (default 1536)")
+    up.add_argument("--append", default="", metavar="WORDS",
+                    help="more words for the kernels' command line")
+    up.add_argument("--keep", action="store_true", help="if it fails, leave the guests running")
+    up.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    run = commands.add_parser("exec", help="run a command in a host",
+                              usage="lab exec HOST -- CMD ARG...")
+    run.add_argument("host", metavar="HOST")
+    run.add_argument("argv", nargs=argparse.REMAINDER, metavar="CMD ARG...")
+    shell = commands.add_parser("shell", help="a shell in a host, on a terminal of its own")
+    shell.add_argument("host", metavar="HOST")
+    pull = commands.add_parser("cable", help="pull or plug a cable, at both its ends")
+    pull.add_argument("port", metavar="HOST:PORT", help="h1:0; or by name: h1:ib0, h1:sib0")
+    pull.add_argument("action", choices=("down", "up"))
+    status = commands.add_parser("status", help="hosts, ports, cables, splats")
+    status.add_argument("-j", "--json", action="store_true", help="as JSON")
+    logs = commands.add_parser("logs", help="the console of a host, also of the last lab")
+    logs.add_argument("host", metavar="HOST")
+    commands.add_parser("down", help="end the lab and remove every trace, also after a crash")
+    return top
+
+
+def cmd_up(arguments):
+    from . import bringup, plan
+    progress = bringup.Progress(arguments.quiet)
+    document, kernel = plan.make(arguments)
+    if state.exists() and not state.is_held():
+        progress("cleaning up after a lab that crashed")
+        state.sweep()
+    lock_fd = state.create()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        bringup.up(document, kernel, progress, lock_fd)
+    except BaseException as error:
+        if isinstance(error, LabError):
+            print(f"lab: {error}\n{bringup.explain(document)}", file=sys.stderr)
+        else:
+            print(f"lab: stopped by {type(error).__name__}", file=sys.stderr)
+        if arguments.keep and state.is_held():
+            print("lab: the guests are left running (--keep)", file=sys.stderr)
+        else:
+            _end_daemon()
+            state.sweep()
+        if isinstance(error, (LabError, KeyboardInterrupt)):
+            return getattr(error, "code", BAD)
+        raise
+    progress(f"up: {', '.join(h['name'] for h in document['hosts'])}")
+    return 0
+
+
+def cmd_exec(arguments):
+    argv = arguments.argv[1:] if arguments.argv[:1] == ["--"] else arguments.argv
+    if not argv:
+        print("usage: lab exec HOST -- CMD ARG...", file=sys.stderr)
+        return USAGE
+    return _in_guest(arguments.host, argv, False)
+
+
+def cmd_shell(arguments):
+    return _in_guest(arguments.host, ["bash", "-l"], os.isatty(0) and os.isatty(1))
+
+
+def _in_guest(host, argv, terminal):
+    try:
+        return client.run(host, argv, terminal)
+    except LabError as error:
+        print(f"lab: {error}", file=sys.stderr)
+        return client.NOT_REACHED
+
+
+def cmd_cable(arguments):
+    from . import plan
+    hosts = client.ask("status")["hosts"]
+    end = plan.port_name(arguments.port, hosts)
+    client.ask("cable", end=end, up=arguments.action == "up")
+    return 0
+
+
+def _splats(consoles):
+    from . import splats
+    return {host: splats.of_console(console) for host, console in consoles.items()}
+
+
+def cmd_status(arguments):
+    from . import report
+    document = client.ask("status")
+    about = state.read("lab.json") or {}
+    document |= {key: about.get(key) for key in ("kernel", "ib_mtu")}
+    found = _splats({host["name"]: host["console"] for host in document["hosts"]})
+    for host in document["hosts"]:
+        host["splats"] = [item.kind for item in found[host["name"]]]
+    document["healthy"] = document["phase"] == "up" and all(
+        host["state"] == "up" and not host["splats"] for host in document["hosts"])
+    print(json.dumps(document, indent=2) if arguments.json else report.text(document))
+    return 0 if document["healthy"] else BAD
+
+
+def cmd_logs(arguments):
+    about = state.read("lab.json") or {}
+    default = state.LOGS / f"{arguments.host}.console"
+    path = Path(about.get("consoles", {}).get(arguments.host, default))
+    if not path.exists():
+        raise LabError(f"no console of a host '{arguments.host}'", USAGE)
+    sys.stdout.flush()
+    with path.open("rb") as file:
+        while data := file.read(65536):
+            sys.stdout.buffer.write(data)
+    return 0
+
+
+def _end_daemon():
+    """Ask the daemon to end, if it answers. Returns the guests that were dead."""
+    try:
+        return client.ask("down", timeout=20)["dead"]
+    except LabError:
+        return {}
+
+
+def cmd_down(_arguments):
+    from . import splats
+    if not state.exists():
+        raise NoLab()
+    about = state.read("lab.json") or {"consoles": {}}
+    dead = _end_daemon()
+    state.sweep()
+    status = 0
+    for host, found in _splats(about["consoles"]).items():
+        if found:
+            print(splats.report(host, found), file=sys.stderr)
+            status = BAD
+    for host, reason in dead.items():
+        print(f"{host} had died: {reason}", file=sys.stderr)
+        status = BAD
+    return status
+
+
+def main():
+    arguments = parser().parse_args()
+    try:
+        return globals()[f"cmd_{arguments.command}"](arguments)
+    except LabError as error:
+        print(f"lab: {error}", file=sys.stderr)
+        return error.code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return BAD

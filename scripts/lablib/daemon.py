@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""The lab's daemon: owns the guests and their cables, and carries commands.
+
+One thread, one asyncio loop. It is started by `lab up` with the state folder's
+lock, serves clients on the socket `control` in that folder, and ends with
+`lab down`. If it dies, the kernel kills its guests with it.
+
+A client sends one REQUEST. Most get one REPLY. `exec` turns the connection
+into the stream of one command: its frames are passed to the guest's agent and
+back, only the channel number is translated. The credits of channel.py bound
+what is on the way, so writes here need not wait.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import time
+
+from . import channel as ch
+from . import state
+from .qemu import Qemu, cable
+from .state import LabError
+
+READ_SIZE = 64 * 1024
+
+
+class Guest:
+    """A guest and the commands that run in it.
+
+    state: 'booting' until the agent's HELLO, 'up', then 'dead' with `reason`.
+    """
+
+    def __init__(self, host):
+        self.host = host
+        self.name = host["name"]
+        self.qemu = Qemu(self.name)
+        self.state = "booting"
+        self.reason = ""
+        self.hello = {}
+        self.changed = asyncio.Condition()
+        self.clients = {}  # channel -> the client's StreamWriter
+        self.writer = None
+        self._next_channel = 0
+
+    def open(self, client):
+        self._next_channel += 1
+        self.clients[self._next_channel] = client
+        return self._next_channel
+
+    async def set_state(self, value, reason=""):
+        async with self.changed:
+            self.state = value
+            self.reason = reason
+            self.changed.notify_all()
+
+    async def pump(self, reader):
+        """Carry frames from the agent to the clients until the port closes."""
+        parser = ch.Parser()
+        while data := await reader.read(READ_SIZE):
+            for channel, kind, payload in parser.feed(data):
+                if kind == ch.HELLO:
+                    self.hello = json.loads(payload)
+                    await self.set_state("up")
+                    continue
+                client = self.clients.get(channel)
+                if client is not None:
+                    client.write(ch.frame(0, kind, payload))
+                if kind == ch.EXIT:
+                    self.clients.pop(channel, None)
+
+    async def watch(self):
+        """Wait for QEMU's end and tell everyone who waits for this guest."""
+        reason = await self.qemu.ended()
+        await self.set_state("dead", reason)
+        message = json.dumps({"error": f"{self.name} is dead ({reason}); "
+                                       f"see: scripts/lab logs {self.name}"}).encode()
+        for client in self.clients.values():
+            client.write(ch.frame(0, ch.EXIT, message))
+        self.clients.clear()
+
+
+class Daemon:
+    """All guests of a lab and the control socket."""
+
+    def __init__(self, plan):
+        self.plan = plan
+        self.guests = {host["name"]: Guest(host) for host in plan["hosts"]}
+        self.cables = plan["cables"]  # each {"ends": ["h1:0", "h2:0"], "up": bool}
+        self.phase = "starting"
+        self.finished = asyncio.Event()
+        self.tasks = set()
+
+    def _spawn(self, coroutine):
+        task = asyncio.get_running_loop().create_task(coroutine)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    async def run(self, ready_fd):
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            loop.add_signal_handler(number, self.finished.set)
+        server = await asyncio.start_unix_server(self._serve, state.socket_path())
+        try:
+            await self._start_guests()
+            os.write(ready_fd, b"ok")
+            os.close(ready_fd)
+            await self.finished.wait()
+        finally:
+            server.close()
+            for guest in self.guests.values():
+                await guest.qemu.stop()
+
+    async def _start_guests(self):
+        ends = {}
+        for entry in self.cables:
+            ends.update(zip(entry["ends"], cable(), strict=True))
+        for name, guest in self.guests.items():
+            ports = [ends.get(f"{name}:{port}") for port in range(self.plan["ports"])]
+            reader, guest.writer = await guest.qemu.start(guest.host, self.plan["options"], ports)
+            self._spawn(guest.pump(reader))
+            self._spawn(guest.watch())
+            self._spawn(guest.qemu.greet())
+        for end in ends.values():
+            end.close()
+        state.write("pids.json", [os.getpid(), *[g.qemu.pid for g in self.guests.values()]])
+
+    async def _serve(self, reader, writer):
+        """One client's connection, from its request to its end."""
+        try:
+            parser = ch.Parser()
+            while data := await reader.read(READ_SIZE):
+                frames = list(parser.feed(data))
+                if frames:
+                    break
+            else:
+                return
+            request = json.loads(frames[0][2])
+            if request["op"] == "exec":
+                await self._exec(request, frames[1:], parser, reader, writer)
+            else:
+                answer = await self._answer(request)
+                writer.write(ch.frame(0, ch.REPLY, json.dumps(answer).encode()))
+                await writer.drain()
+        except ConnectionError:
+            pass  # the client is gone: nobody to tell
+        finally:
+            writer.close()
+
+    async def _answer(self, request):
+        handler = getattr(self, "_op_" + request["op"])
+        try:
+            return {"result": await handler(request)}
+        except (LabError, asyncio.TimeoutError) as error:
+            return {"error": str(error) or "timed out"}
+
+    def _guest(self, name):
+        if name not in self.guests:
+            raise LabError(f"no host '{name}' (there are: {', '.join(self.guests)})")
+        return self.guests[name]
+
+    async def _exec(self, request, frames, parser, reader, writer):
+        """Join a client's connection to a command in a guest."""
+        try:
+            guest = self._guest(request["host"])
+            if guest.state != "up":
+                raise LabError(f"{guest.name} is {guest.state}"
+                               + (f" ({guest.reason})" if guest.reason else ""))
+        except LabError as error:
+            writer.write(ch.frame(0, ch.EXIT, json.dumps({"error": str(error)}).encode()))
+            await writer.drain()
+            return
+        channel = guest.open(writer)
+        guest.writer.write(ch.frame(channel, ch.OPEN, json.dumps(request["command"]).encode()))
+        try:
+            while True:
+                for _, kind, payload in frames:
+                    guest.writer.write(ch.frame(channel, kind, payload))
+                data = await reader.read(READ_SIZE)
+                if not data:
+                    break
+                frames = list(parser.feed(data))
+        finally:
+            # Still there: the client went away before its command.
+            if guest.clients.pop(channel, None) is not None and guest.state == "up":
+                guest.writer.write(ch.frame(channel, ch.CLOSE))
+
+    async def _op_wait(self, request):
+        """Wait until a host is up or dead, at most `seconds`."""
+        guest = self._guest(request["host"])
+        async with guest.changed:
+            await asyncio.wait_for(
+                guest.changed.wait_for(lambda: guest.state != "booting"), request["seconds"])
+        if guest.state == "dead":
+            raise LabError(f"{guest.name}: {guest.reason}")
+        return guest.hello
+
+    async def _op_phase(self, request):
+        self.phase = request["phase"]
+
+    async def _op_status(self, _request):
+        hosts = []
+        for guest in self.guests.values():
+            keys = ("name", "number", "driver", "console", "ports")
+            hosts.append({key: guest.host[key] for key in keys}
+                         | {"state": guest.state, "reason": guest.reason, "pid": guest.qemu.pid,
+                            "commands": len(guest.clients)})
+        return {"phase": self.phase, "hosts": hosts, "cables": self.cables,
+                "seconds": round(time.time() - self.plan["started"], 1)}
+
+    async def _op_cable(self, request):
+        end = request["end"]
+        for entry in self.cables:
+            if end in entry["ends"]:
+                break
+        else:
+            raise LabError(f"no cable at {end}")
+        for name, port in (e.split(":") for e in entry["ends"]):
+            guest = self._guest(name)
+            if guest.state != "dead":
+                await guest.qemu.set_link(int(port), request["up"])
+        entry["up"] = request["up"]
+        return entry
+
+    async def _op_down(self, _request):
+        dead = {g.name: g.reason for g in self.guests.values() if g.state == "dead"}
+        for guest in self.guests.values():
+            await guest.qemu.stop()
+        # The reply goes out before the loop ends.
+        asyncio.get_running_loop().call_soon(self.finished.set)
+        return {"dead": dead}
+
+
+def _log_to(path):
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    os.dup2(fd, 1)
+    os.dup2(fd, 2)
+    os.close(fd)
+    null = os.open("/dev/null", os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+
+
+def start(plan, lock_fd):
+    """Start the daemon in the background; returns when its guests run.
+
+    The daemon inherits @lock_fd and keeps it for life. Raises LabError with the
+    daemon's last words if it could not start.
+    """
+    log = state.LOGS / "daemon.log"
+    ready_read, ready_write = os.pipe()
+    sys.stdout.flush()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.close(ready_read)
+            os.setsid()
+            if os.fork():
+                os._exit(0)
+            _log_to(log)
+            os.chdir("/")
+            asyncio.run(Daemon(plan).run(ready_write))
+        except BaseException:  # noqa: B036 - the last words of a process go to its log
+            import traceback
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    os.close(ready_write)
+    os.close(lock_fd)
+    os.waitpid(pid, 0)
+    answer = os.read(ready_read, 2)
+    os.close(ready_read)
+    if answer != b"ok":
+        raise LabError(f"the lab's daemon did not start:\n{log.read_text()}")

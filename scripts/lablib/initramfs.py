@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""The guests' initramfs: mounts the host's root under a tmpfs and goes there.
+
+Built from busybox-static and the few modules needed to get at the root. Not
+compressed: under emulation, unpacking would cost more than it saves.
+"""
+
+import hashlib
+import lzma
+import os
+import stat
+import subprocess
+from pathlib import Path
+
+from .state import BUILD, LabError
+
+MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay", "virtio_console", "virtio_net")
+BUSYBOX = Path("/bin/busybox")
+PROBE_MARK = "openipoib-probe: booted"
+
+INIT = """#!/bin/busybox sh
+B=/bin/busybox
+die() { echo "openipoib-init: $*" > /dev/kmsg; echo "openipoib-init: $*"; $B poweroff -f; }
+$B mount -t proc proc /proc
+$B mount -t sysfs sys /sys
+$B mount -t devtmpfs dev /dev
+host=unnamed
+for word in $($B cat /proc/cmdline); do
+	case $word in
+	lab.probe) echo "@PROBE@"; $B poweroff -f ;;
+	lab.host=*) host=${word#lab.host=} ;;
+	esac
+done
+for module in $($B cat /modules); do
+	$B insmod "$module" || die "cannot load $module"
+done
+$B mount -t 9p -o trans=virtio,version=9p2000.L,msize=524288,cache=loose,ro hostroot /host ||
+	die "cannot mount the host's root"
+$B mount -t 9p -o trans=virtio,version=9p2000.L,msize=524288,cache=loose,ro lablayer /layer ||
+	die "cannot mount the lab's layer"
+$B mount -t tmpfs -o size=75% tmpfs /rw
+$B mkdir -p /rw/upper /rw/work
+$B mount -t overlay -o lowerdir=/layer:/host,upperdir=/rw/upper,workdir=/rw/work overlay /root ||
+	die "cannot mount the overlay"
+for dir in proc sys dev; do
+	$B mkdir -p /root/$dir
+	$B mount --move /$dir /root/$dir
+done
+$B mkdir -p /root/run
+$B mount -t tmpfs -o mode=755 tmpfs /root/run
+$B mkdir -p /root/run/lab /root/run/lock /root/dev/pts /root/dev/shm /root/root
+$B mount -t devpts -o mode=620,ptmxmode=666 devpts /root/dev/pts
+$B mount -t tmpfs -o mode=1777 tmpfs /root/dev/shm
+$B mount -t debugfs debugfs /root/sys/kernel/debug 2>/dev/null
+$B hostname "$host"
+echo "$host" > /root/etc/hostname
+: > /root/etc/resolv.conf
+exec $B switch_root /root /usr/bin/python3 -I -S /usr/lib/openipoib-lab/agent.py
+die "cannot start the agent"
+"""
+
+
+class Archive:
+    """A cpio archive in the format that Linux unpacks ("newc")."""
+
+    def __init__(self):
+        self._parts = []
+        self._inode = 0
+
+    def _entry(self, name, mode, data=b"", rdev=(0, 0)):
+        self._inode += 1
+        encoded = name.encode() + b"\0"
+        fields = (self._inode, mode, 0, 0, 1, 0, len(data), 0, 0, *rdev, len(encoded), 0)
+        header = b"070701" + b"".join(b"%08X" % field for field in fields)
+        head = header + encoded
+        self._parts += [head, b"\0" * (-len(head) % 4), data, b"\0" * (-len(data) % 4)]
+
+    def folder(self, name):
+        self._entry(name, stat.S_IFDIR | 0o755)
+
+    def file(self, name, data, mode=0o644):
+        self._entry(name, stat.S_IFREG | mode, data)
+
+    def device(self, name, major, minor):
+        self._entry(name, stat.S_IFCHR | 0o600, rdev=(major, minor))
+
+    def bytes(self):
+        self._entry("TRAILER!!!", 0)
+        return b"".join(self._parts)
+
+
+def module_files(kernel):
+    """The files of the modules that @kernel needs to reach its root, in order."""
+    if kernel.modules is None:
+        return []
+    base = kernel.modules.parents[2]
+    files = []
+    for module in MODULES:
+        result = subprocess.run(
+            ["/sbin/modprobe", "-d", str(base), "-S", kernel.release, "--show-depends", module],
+            capture_output=True, text=True, check=False)
+        if result.returncode and not kernel.is_installed:
+            continue  # a test kernel has it built in and knows no modules.builtin
+        if result.returncode:
+            raise LabError(f"modprobe {module}: {result.stderr.strip()}")
+        for line in result.stdout.splitlines():
+            words = line.split()
+            if words[0] == "insmod" and words[1] not in files:
+                files.append(words[1])
+    return files
+
+
+def _read_module(path):
+    data = Path(path).read_bytes()
+    return lzma.decompress(data) if path.endswith(".xz") else data
+
+
+def build(kernel):
+    """The initramfs for @kernel; made anew only if one of its parts changed."""
+    files = module_files(kernel)
+    if not BUSYBOX.exists():
+        raise LabError("no /bin/busybox: run scripts/bootstrap", code=1)
+    digest = hashlib.sha256(INIT.encode())
+    for path in [str(BUSYBOX), *files]:
+        status = os.stat(path)
+        digest.update(f"{path} {status.st_size} {status.st_mtime_ns}".encode())
+    target = BUILD / f"initramfs-{kernel.release}-{digest.hexdigest()[:12]}"
+    if target.exists():
+        return target
+    archive = Archive()
+    for name in ("bin", "dev", "proc", "sys", "host", "layer", "rw", "root", "lib"):
+        archive.folder(name)
+    archive.device("dev/console", 5, 1)
+    archive.file("init", INIT.replace("@PROBE@", PROBE_MARK).encode(), 0o755)
+    archive.file("bin/busybox", BUSYBOX.read_bytes(), 0o755)
+    names = []
+    for path in files:
+        name = "lib/" + Path(path).name.removesuffix(".xz")
+        archive.file(name, _read_module(path))
+        names.append("/" + name)
+    archive.file("modules", "\n".join(names).encode())
+    BUILD.mkdir(parents=True, exist_ok=True)
+    for old in BUILD.glob(f"initramfs-{kernel.release}-*"):
+        old.unlink()
+    temporary = target.with_name(f"new-{os.getpid()}")
+    temporary.write_bytes(archive.bytes())
+    temporary.rename(target)
+    return target

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""The layer a guest has over the host's root: our modules and the agent.
+
+A layer holds usr/lib/modules/<release>/ with our modules in updates/ and
+modules.dep and its like made anew by depmod, so that `modprobe`, `modinfo` and
+autoload by alias in the guest find ours before the kernel's own. It is made on
+the host, where depmod takes a second, not under emulation.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from .state import BUILD, TOP, LabError
+
+GUEST_FILES = ("agent.py", "channel.py", "bringup.sh", "lab-sm")
+SOURCES = ("drivers", "Kbuild", "VERSION", "scripts/build-modules")
+DRIVERS = ("ours", "intree")
+
+
+def _newest(path):
+    """The latest change of a file, or of any file under a folder."""
+    if path.is_file():
+        return path.stat().st_mtime
+    return max((_newest(entry) for entry in path.iterdir()), default=0.0)
+
+
+def build_modules(kernel):
+    """Build our modules for @kernel unless they are newer than their sources.
+
+    Returns the modules by name.
+    """
+    folder = TOP / "build" / "modules" / Path(kernel.build).name / "drivers"
+    modules = {"sib": folder / "sib/sib.ko", "ib_ipoib": folder / "ipoib/ib_ipoib.ko"}
+    newest = max(_newest(TOP / source) for source in SOURCES)
+    if all(m.exists() and m.stat().st_mtime > newest for m in modules.values()):
+        return modules
+    result = subprocess.run([TOP / "scripts/build-modules", kernel.build],
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                            text=True, check=False)
+    if result.returncode:
+        raise LabError(f"the modules do not build for {kernel.release}:\n{result.stdout}")
+    for module in modules.values():
+        if not module.exists():
+            raise LabError(f"scripts/build-modules made no {module}")
+        os.utime(module)
+    return modules
+
+
+def _depmod(kernel, staging, target):
+    """Run depmod over the kernel's modules plus updates/ of @target."""
+    root = staging / "lib/modules" / kernel.release
+    root.mkdir(parents=True)
+    if kernel.modules is not None:
+        for entry in kernel.modules.iterdir():
+            if entry.name.startswith("modules."):
+                shutil.copy(entry, root)
+            elif entry.name == "kernel":
+                (root / "kernel").symlink_to(entry)
+    (root / "updates").symlink_to(target / "updates")
+    result = subprocess.run(["/sbin/depmod", "-b", staging, kernel.release],
+                            capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise LabError(f"depmod: {result.stderr.strip()}")
+    for entry in root.iterdir():
+        if entry.name.startswith("modules."):
+            shutil.copy(entry, target)
+
+
+def _digest(kernel, files):
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    if kernel.modules is not None:
+        order = kernel.modules / "modules.order"
+        if order.exists():
+            digest.update(str(order.stat().st_mtime_ns).encode())
+    return digest.hexdigest()[:12]
+
+
+def build(kernel, driver, modules):
+    """The layer for @kernel with @driver ('ours' or 'intree'); cached."""
+    chosen = [modules["sib"]] + ([modules["ib_ipoib"]] if driver == "ours" else [])
+    here = Path(__file__).resolve().parent
+    helpers = [here / name for name in GUEST_FILES]
+    digest = _digest(kernel, chosen + helpers)
+    target = BUILD / f"layer-{kernel.release}-{driver}-{digest}"
+    if target.exists():
+        return target
+    BUILD.mkdir(parents=True, exist_ok=True)
+    for old in BUILD.glob(f"layer-{kernel.release}-{driver}-*"):
+        shutil.rmtree(old)
+    temporary = BUILD / f"layer-{kernel.release}-{driver}.new"
+    staging = BUILD / f"staging-{kernel.release}-{driver}"
+    for leftover in (temporary, staging):
+        shutil.rmtree(leftover, ignore_errors=True)
+    tree = temporary / "usr/lib/modules" / kernel.release
+    (tree / "updates").mkdir(parents=True)
+    if kernel.modules is not None and not kernel.is_installed:
+        shutil.copytree(kernel.modules / "kernel", tree / "kernel")
+    for module in chosen:
+        shutil.copy(module, tree / "updates")
+    _depmod(kernel, staging, tree)
+    shutil.rmtree(staging)
+    lib = temporary / "usr/lib/openipoib-lab"
+    lib.mkdir(parents=True)
+    for helper in helpers:
+        shutil.copy(helper, lib)
+    sbin = temporary / "usr/sbin"
+    sbin.mkdir(parents=True)
+    shutil.copy(here / "lab-sm", sbin)
+    temporary.rename(target)
+    return target

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""What a lab is to be: hosts, ports, cables, addresses, from the user's options."""
+
+import ipaddress
+import time
+
+from . import kernel as kernels
+from . import state
+from .layer import DRIVERS
+from .qemu import mac
+from .state import LabError
+
+IB_MTU_CODES = {2048: 4, 4096: 5}  # as PortInfo and partitions.conf count
+MAX_PORTS = 8
+
+
+def ipv4(number, port):
+    return str(ipaddress.IPv4Interface(f"10.10.{port}.{number}/24"))
+
+
+def ipv6(number, port):
+    middle = f":{port}" if port else ""
+    return str(ipaddress.IPv6Interface(f"fd10{middle}::{number}/64"))
+
+
+def _port(number, port):
+    return {"port": port, "netdev": f"ib{port}", "ibdev": f"sib{port}", "lower": f"eth{port + 1}",
+            "mac": mac(number, port), "ipv4": ipv4(number, port), "ipv6": ipv6(number, port)}
+
+
+def drivers(names, choices):
+    """Each host's driver from choices like ['ours', 'h2=intree']."""
+    result = dict.fromkeys(names, "ours")
+    for choice in sorted(choices, key=lambda c: "=" in c):
+        host, _, driver = choice.rpartition("=")
+        if driver not in DRIVERS:
+            raise LabError(f"--driver {choice}: the driver is one of {', '.join(DRIVERS)}", 1)
+        if host and host not in result:
+            raise LabError(f"--driver {choice}: no host '{host}' "
+                           f"(there are: {', '.join(names)})", 1)
+        result.update({host: driver} if host else dict.fromkeys(names, driver))
+    return result
+
+
+def port_name(name, hosts):
+    """A port as the user names it (h1:0, h1:ib0, h1:sib0, h1:eth1) as h1:0."""
+    host, _, port = name.partition(":")
+    for entry in hosts:
+        for known in entry["ports"]:
+            aliases = (str(known["port"]), known["netdev"], known["ibdev"], known["lower"])
+            if entry["name"] == host and port in aliases:
+                return f"{host}:{known['port']}"
+    ports = [f"{entry['name']}:{known['port']}" for entry in hosts for known in entry["ports"]]
+    raise LabError(f"no port '{name}' (there are: {', '.join(ports)})", 1)
+
+
+def make(arguments):
+    """The plan of a lab: a document that the daemon gets and `status` shows.
+
+    Image, initramfs and layer of each host are filled in later.
+    """
+    if arguments.hosts not in (1, 2):
+        raise LabError("--hosts: 1 or 2 (cables are back to back; more hosts need a switch)", 1)
+    if not 1 <= arguments.ports <= MAX_PORTS:
+        raise LabError(f"--ports: 1 to {MAX_PORTS}", 1)
+    kernel = kernels.find(arguments.kernel)
+    names = [f"h{number}" for number in range(1, arguments.hosts + 1)]
+    driver = drivers(names, arguments.driver)
+    hosts = [{"name": name, "number": number, "driver": driver[name],
+              "console": str(state.LOGS / f"{name}.console"),
+              "ports": [_port(number, port) for port in range(arguments.ports)]}
+             for number, name in enumerate(names, 1)]
+    cables = [{"ends": [f"{name}:{port}" for name in names], "up": True}
+              for port in range(arguments.ports)] if arguments.hosts == 2 else []
+    return {"hosts": hosts, "cables": cables, "ports": arguments.ports,
+            "kernel": kernel.release, "ib_mtu": arguments.ib_mtu, "started": time.time(),
+            "options": {"accel": arguments.accel, "cpu": arguments.cpu, "cpus": arguments.cpus,
+                        "memory": arguments.memory, "append": arguments.append,
+                        "folder": str(state.folder())}}, kernel

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""One guest's QEMU: its command line, its life, and its monitor.
+
+Nothing of a guest has a name in the host's file system but its console log:
+agent port, monitor and cables are socket pairs whose descriptors QEMU inherits.
+"""
+
+import asyncio
+import ctypes
+import json
+import os
+import signal
+import socket
+
+from .state import LabError
+
+BINARY = "/usr/bin/qemu-system-x86_64"
+PR_SET_PDEATHSIG = 1
+CABLE_BUFFER = 4 << 20  # bytes a cable holds in each direction
+CMDLINE = ("console=ttyS0 loglevel=5 panic=-1 mitigations=off nokaslr "
+           "random.trust_cpu=on no5lvl net.ifnames=0")
+
+
+def mac(number, port):
+    """The MAC of a cable's end at host @number; its last byte is the port."""
+    return f"52:54:00:1b:{number:02x}:{port:02x}"
+
+
+def cable():
+    """The two ends of a new cable: sockets, to be closed after start."""
+    ends = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    for end in ends:
+        for option in (32, 33):  # SO_SNDBUFFORCE, SO_RCVBUFFORCE
+            try:
+                end.setsockopt(socket.SOL_SOCKET, option, CABLE_BUFFER)
+            except PermissionError:
+                pass  # the default holds several frames
+    return ends
+
+
+def command_line(host, options, fds):
+    """The arguments of QEMU for @host; @fds: agent, monitor, and a cable per port.
+
+    A cable of None leads nowhere.
+    """
+    accel = "kvm" if options["accel"] == "kvm" else "tcg,thread=multi"
+    cpu = "host" if options["accel"] == "kvm" else options["cpu"]
+    line = [
+        BINARY, "-name", f"openipoib-lab-{host['name']}",
+        "-pidfile", f"{options['folder']}/{host['name']}.pid",
+        "-M", "q35", "-accel", accel, "-cpu", cpu, "-smp", str(options["cpus"]),
+        "-m", str(options["memory"]), "-nodefaults", "-display", "none", "-no-reboot",
+        "-no-user-config", "-bios", "qboot.rom",
+        "-kernel", host["image"], "-initrd", host["initramfs"],
+        "-append", f"{CMDLINE} lab.host={host['name']} {options.get('append') or ''}".strip(),
+        "-chardev", f"file,id=console,path={host['console']}", "-serial", "chardev:console",
+        "-chardev", f"socket,id=monitor,fd={fds['monitor']}",
+        "-mon", "chardev=monitor,mode=control",
+        "-device", "virtio-serial-pci",
+        "-chardev", f"socket,id=agent,fd={fds['agent']}",
+        "-device", "virtserialport,chardev=agent,name=openipoib.agent",
+        "-device", "virtio-rng-pci",
+    ]
+    for tag, path, extra in (("hostroot", "/", ",multidevs=remap"),
+                             ("lablayer", host["layer"], "")):
+        line += ["-fsdev", f"local,id={tag},path={path},security_model=none,readonly=on{extra}",
+                 "-device", f"virtio-9p-pci,fsdev={tag},mount_tag={tag}"]
+    for port, fd in enumerate(fds["cables"]):
+        if fd is None:
+            line += ["-netdev", f"hubport,id=cable{port},hubid={port}"]
+        else:
+            line += ["-netdev", f"dgram,id=cable{port},local.type=fd,local.str={fd}"]
+        line += ["-device", f"virtio-net-pci,id=port{port},netdev=cable{port},"
+                            f"mac={mac(host['number'], port)},romfile="]
+    return line
+
+
+def _die_with_parent():
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+class Qemu:
+    """A running QEMU. All methods are for the daemon's one thread."""
+
+    def __init__(self, name):
+        self.name = name
+        self.process = None
+        self.stderr = b""
+        self._monitor = None  # (reader, writer)
+        self._monitor_lock = asyncio.Lock()
+
+    async def start(self, host, options, cables):
+        """Start QEMU. Returns (reader, writer) of the agent's port."""
+        ours_agent, theirs_agent = socket.socketpair()
+        ours_monitor, theirs_monitor = socket.socketpair()
+        fds = {"agent": theirs_agent.fileno(), "monitor": theirs_monitor.fileno(),
+               "cables": [end and end.fileno() for end in cables]}
+        inherited = [fds["agent"], fds["monitor"], *[f for f in fds["cables"] if f is not None]]
+        self.process = await asyncio.create_subprocess_exec(
+            *command_line(host, options, fds), pass_fds=inherited,
+            stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE, preexec_fn=_die_with_parent, start_new_session=True)
+        theirs_agent.close()
+        theirs_monitor.close()
+        self._monitor = await asyncio.open_connection(sock=ours_monitor)
+        return await asyncio.open_connection(sock=ours_agent)
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    async def ended(self):
+        """Wait for QEMU's end; returns why, in words."""
+        self.stderr = await self.process.stderr.read()
+        status = await self.process.wait()
+        words = f"QEMU was killed by signal {-status}" if status < 0 else \
+            f"QEMU ended with status {status}"
+        text = self.stderr.decode(errors="replace").strip()
+        return f"{words}: {text}" if text else words
+
+    async def greet(self):
+        """Take the monitor's greeting and leave its negotiation mode."""
+        await self._reply()
+        await self._execute("qmp_capabilities")
+
+    async def _reply(self):
+        while True:
+            line = await self._monitor[0].readline()
+            if not line:
+                raise LabError(f"{self.name}: QEMU's monitor closed")
+            message = json.loads(line)
+            if "event" not in message:
+                return message
+
+    async def _execute(self, command, **arguments):
+        async with self._monitor_lock:
+            request = {"execute": command, "arguments": arguments}
+            self._monitor[1].write(json.dumps(request).encode() + b"\n")
+            reply = await asyncio.wait_for(self._reply(), 10)
+        if "error" in reply:
+            raise LabError(f"{self.name}: {command}: {reply['error']['desc']}")
+        return reply["return"]
+
+    async def set_link(self, port, is_up):
+        await self._execute("set_link", name=f"port{port}", up=is_up)
+
+    async def stop(self):
+        """End QEMU at once; there is nothing in a guest worth saving."""
+        if self.process is not None and self.process.returncode is None:
+            os.kill(self.pid, signal.SIGKILL)
+            await self.process.wait()

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""The lab's status as text for people."""
+
+
+def _host(host):
+    head = f"{host['name']}  {host['state']}, driver {host['driver']}, pid {host['pid']}"
+    if host["reason"]:
+        head += f": {host['reason']}"
+    lines = [head]
+    for port in host["ports"]:
+        lines.append(f"    port {port['port']}: {port['netdev']} on {port['ibdev']} on "
+                     f"{port['lower']}  {port['ipv4']}  {port['ipv6']}")
+    if host["splats"]:
+        lines.append(f"    kernel splats: {', '.join(host['splats'])} "
+                     f"(see: scripts/lab logs {host['name']})")
+    return lines
+
+
+def text(document):
+    """Render the document of `lab status -j`."""
+    lines = [f"lab {document['phase']} for {document['seconds']:.0f} s, kernel "
+             f"{document['kernel']}, IB MTU {document['ib_mtu']}"]
+    for host in document["hosts"]:
+        lines += _host(host)
+    for cable in document["cables"]:
+        lines.append(f"cable {' to '.join(cable['ends'])}: "
+                     f"{'plugged' if cable['up'] else 'pulled'}")
+    return "\n".join(lines)
