@@ -94,7 +94,7 @@ class Command:
             os.chdir(request.get("cwd") or "/root")
             os.execvpe(argv[0], argv, environment)
         except OSError as error:
-            os.write(2, f"lab: {error.filename or argv[0]}: {error.strerror}\n".encode())
+            os.write(2, f"lab: {argv[0]}: {error.strerror}\n".encode())
             os._exit(127 if isinstance(error, FileNotFoundError) else 126)
         finally:
             os._exit(126)

@@ -48,11 +48,15 @@ def prepare(plan, kernel, progress):
 
 def _each_host(plan, work):
     """Run @work(host) for all hosts at once; the first failure is raised."""
-    with ThreadPoolExecutor() as pool:
-        futures = [pool.submit(work, host) for host in plan["hosts"]]
-        done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+    pool = ThreadPoolExecutor()
+    try:
+        done, _ = wait([pool.submit(work, host) for host in plan["hosts"]],
+                       return_when=FIRST_EXCEPTION)
         for future in done:
             future.result()
+    finally:
+        # Threads that still wait for a guest end with the daemon.
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _run(host, argv, seconds, progress, what):
@@ -105,10 +109,12 @@ def explain(plan):
         lines += ["  " + line for line in text.splitlines()[-12:]]
     for port in plan["hosts"][0]["ports"]:
         try:
-            _, out, _ = client.capture("h1", ["tail", "-n", "12",
+            status, out, _ = client.capture("h1", ["tail", "-n", "12",
                                               f"/run/lab/opensm-{port['port']}/log"], 10)
         except LabError:
             continue
+        if status:
+            continue  # it was not started
         lines.append(f"--- end of OpenSM's log for {port['ibdev']}")
         lines += ["  " + line for line in out.splitlines()]
     return "\n".join(lines)
