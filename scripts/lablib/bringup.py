@@ -109,8 +109,8 @@ def explain(plan):
         lines += ["  " + line for line in text.splitlines()[-12:]]
     for port in plan["hosts"][0]["ports"]:
         try:
-            status, out, _ = client.capture("h1", ["tail", "-n", "12",
-                                              f"/run/lab/opensm-{port['port']}/log"], 10)
+            log = f"/run/lab/opensm-{port['port']}/log"
+            status, out, _ = client.capture("h1", ["tail", "-n", "12", log], 10)
         except LabError:
             continue
         if status:

@@ -16,48 +16,9 @@ from .state import BUILD, LabError
 
 MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay", "virtio_console", "virtio_net")
 BUSYBOX = Path("/bin/busybox")
-PROBE_MARK = "openipoib-probe: booted"
+PROBE_MARK = "openipoib-probe: booted"  # init.sh prints it
 
-INIT = """#!/bin/busybox sh
-B=/bin/busybox
-die() { echo "openipoib-init: $*" > /dev/kmsg; echo "openipoib-init: $*"; $B poweroff -f; }
-$B mount -t proc proc /proc
-$B mount -t sysfs sys /sys
-$B mount -t devtmpfs dev /dev
-host=unnamed
-for word in $($B cat /proc/cmdline); do
-	case $word in
-	lab.probe) echo "@PROBE@"; $B poweroff -f ;;
-	lab.host=*) host=${word#lab.host=} ;;
-	esac
-done
-for module in $($B cat /modules); do
-	$B insmod "$module" || die "cannot load $module"
-done
-$B mount -t 9p -o trans=virtio,version=9p2000.L,msize=524288,cache=loose,ro hostroot /host ||
-	die "cannot mount the host's root"
-$B mount -t 9p -o trans=virtio,version=9p2000.L,msize=524288,cache=loose,ro lablayer /layer ||
-	die "cannot mount the lab's layer"
-$B mount -t tmpfs -o size=75% tmpfs /rw
-$B mkdir -p /rw/upper /rw/work
-$B mount -t overlay -o lowerdir=/layer:/host,upperdir=/rw/upper,workdir=/rw/work overlay /root ||
-	die "cannot mount the overlay"
-for dir in proc sys dev; do
-	$B mkdir -p /root/$dir
-	$B mount --move /$dir /root/$dir
-done
-$B mkdir -p /root/run
-$B mount -t tmpfs -o mode=755 tmpfs /root/run
-$B mkdir -p /root/run/lab /root/run/lock /root/dev/pts /root/dev/shm /root/root
-$B mount -t devpts -o mode=620,ptmxmode=666 devpts /root/dev/pts
-$B mount -t tmpfs -o mode=1777 tmpfs /root/dev/shm
-$B mount -t debugfs debugfs /root/sys/kernel/debug 2>/dev/null
-$B hostname "$host"
-echo "$host" > /root/etc/hostname
-: > /root/etc/resolv.conf
-exec $B switch_root /root /usr/bin/python3 -I -S /usr/lib/openipoib-lab/agent.py
-die "cannot start the agent"
-"""
+INIT = Path(__file__).with_name("init.sh")
 
 
 class Archive:
@@ -120,7 +81,7 @@ def build(kernel):
     files = module_files(kernel)
     if not BUSYBOX.exists():
         raise LabError("no /bin/busybox: run scripts/bootstrap", code=1)
-    digest = hashlib.sha256(INIT.encode())
+    digest = hashlib.sha256(INIT.read_bytes())
     for path in [str(BUSYBOX), *files]:
         status = os.stat(path)
         digest.update(f"{path} {status.st_size} {status.st_mtime_ns}".encode())
@@ -131,7 +92,7 @@ def build(kernel):
     for name in ("bin", "dev", "proc", "sys", "host", "layer", "rw", "root", "lib"):
         archive.folder(name)
     archive.device("dev/console", 5, 1)
-    archive.file("init", INIT.replace("@PROBE@", PROBE_MARK).encode(), 0o755)
+    archive.file("init", INIT.read_bytes(), 0o755)
     archive.file("bin/busybox", BUSYBOX.read_bytes(), 0o755)
     names = []
     for path in files:

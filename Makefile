@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# Entry points of openipoib: `make help` lists them.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+KERNELS := 6.1 6.12
+
+.PHONY: help demo test check modules unit kunit vm lab-up lab-down lab-status lab-shell \
+	bootstrap format clean
+
+help: ## list the entry points
+	@echo "openipoib $$(cat VERSION): IP over InfiniBand, and a fabric to run it on"
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | column -t -s '|'
+	@echo "The lab by hand: scripts/lab --help. One suite: scripts/run-tests --help."
+
+demo: bootstrap ## two hosts talk IP over InfiniBand; nothing is left behind
+	@scripts/demo
+
+test: bootstrap ## everything that CI runs
+	@scripts/run-tests
+
+check: bootstrap ## format, lint, licences, headers that compile alone, unit tests
+	@scripts/run-tests check unit splat lab
+
+modules: bootstrap ## build the kernel modules for 6.1 and 6.12 into build/modules
+	@for kernel in $(KERNELS); do scripts/build-modules $$kernel || exit; done
+
+unit: bootstrap ## C++ unit tests, with sanitizers
+	@scripts/run-tests unit
+
+kunit: bootstrap ## kernel unit tests, on a debug kernel
+	@scripts/run-tests kunit
+
+vm: bootstrap ## tests on two virtual hosts
+	@scripts/run-tests vm
+
+lab-up: bootstrap ## start the virtual hosts h1 and h2 (LAB="--kernel 6.12")
+	@scripts/lab up $(LAB)
+
+lab-status: ## show hosts, ports and cables
+	@scripts/lab status
+
+lab-shell: ## a shell in a virtual host (HOST=h1)
+	@scripts/lab shell $(or $(HOST),h1)
+
+lab-down: ## end the virtual hosts
+	@scripts/lab down
+
+bootstrap: ## install the Debian packages that are missing (as root)
+	@scripts/bootstrap
+
+format: bootstrap ## format the C++ sources
+	@cmake -S . -B build/cmake -G Ninja > /dev/null && cmake --build build/cmake --target format
+
+clean: ## remove everything that was built
+	@rm -rf build

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""Checks of the whole repository and of its user space code.
+
+A check is a function that returns the list of what it found wrong (empty: all
+well), or raises Skip with a reason. It prints nothing.
+"""
+
+import os
+import subprocess
+
+from . import tree
+from .tree import BUILD, TOP
+
+CMAKE = BUILD / "cmake"
+
+
+class Skip(Exception):
+    """There is nothing to check, or nothing to check it with."""
+
+
+def run(argv, cwd=TOP, env=None):
+    """Run a tool. Returns (status, output)."""
+    result = subprocess.run([str(word) for word in argv], cwd=cwd, text=True, errors="replace",
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, env={**os.environ, **(env or {})},
+                            check=False)
+    return result.returncode, result.stdout
+
+
+def tool(argv, **options):
+    """A check that is one tool: its output if it fails."""
+    status, output = run(argv, **options)
+    return (output.splitlines() or [f"{argv[0]}: status {status}"]) if status else []
+
+
+def licence_lines():
+    """Every file says its licence in its first line (scripts: in their second)."""
+    wrong = []
+    for name in tree.files():
+        if name.startswith(tree.NO_SPDX_LINE) or (TOP / name).is_symlink():
+            continue
+        with (TOP / name).open("rb") as file:
+            lines = [file.readline(200).decode(errors="replace") for _ in range(2)]
+        line = lines[1] if lines[0].startswith("#!") else lines[0]
+        if tree.SPDX not in line:
+            wrong.append(f"{name}: no '{tree.SPDX}' where it belongs")
+    return wrong
+
+
+def reuse():
+    """The REUSE specification's own checker agrees."""
+    return tool(["reuse", "lint"])
+
+
+def whitespace():
+    """No trailing blanks, no missing newline at the end, no CR."""
+    wrong = []
+    for name in tree.files():
+        data = (TOP / name).read_bytes()
+        if name.startswith("LICENSES/") or b"\0" in data:
+            continue
+        if data and not data.endswith(b"\n"):
+            wrong.append(f"{name}: no newline at its end")
+        for number, line in enumerate(data.split(b"\n"), 1):
+            if line != line.rstrip() and not name.endswith((".patch", ".log")):
+                wrong.append(f"{name}:{number}: trailing blank")
+    return wrong
+
+
+def spelling():
+    """codespell finds nothing."""
+    names = [name for name in tree.files() if not name.startswith("LICENSES/")]
+    return tool(["codespell", "--ignore-words-list", "nd,ba,als,fo,hsi,pres,te,inout", *names])
+
+
+def file_sizes():
+    """No source file grows beyond what one noun needs."""
+    wrong = []
+    for name in tree.with_suffix(".c", ".h", ".cc", ".hpp", ".py", ".sh"):
+        count = (TOP / name).read_bytes().count(b"\n")
+        if count > 620:
+            wrong.append(f"{name}: {count} lines; split it")
+    return wrong
+
+
+def shell():
+    """shellcheck over every shell script."""
+    names = tree.scripts("bash", ".sh") + tree.scripts("/bin/sh", ".sh")
+    return tool(["shellcheck", "-e", "SC1091", *sorted(set(names))])
+
+
+def python():
+    """Every Python file compiles and flake8 has nothing to say."""
+    return tool(["flake8", "--max-line-length", "110", "--extend-ignore", "E741,W503",
+                 *tree.scripts("python3", ".py")])
+
+
+def _configure():
+    if not (TOP / "CMakeLists.txt").exists():
+        raise Skip("no C++ yet")
+    status, output = run(["cmake", "-S", TOP, "-B", CMAKE, "-G", "Ninja"])
+    if status:
+        raise RuntimeError(output)
+
+
+def _cmake_target(target):
+    _configure()
+    return tool(["cmake", "--build", CMAKE, "--target", target, "-j", "2"])
+
+
+def cxx_format():
+    """clang-format would change nothing."""
+    return _cmake_target("check-format")
+
+
+def cxx_lint():
+    """clang-tidy is content."""
+    return _cmake_target("check-tidy")
+
+
+def cxx_headers():
+    """Every C++ header compiles alone."""
+    return _cmake_target("all_verify_interface_header_sets")
+
+
+def cxx_build():
+    """All C++ builds with warnings as errors."""
+    return _cmake_target("all")

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""The suites that `make test` runs, and how."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import junit
+from .tree import BUILD, LOGS, TOP
+
+PYTEST = ["/usr/bin/python3", "-m", "pytest", "-v", "-p", "no:cacheprovider"]
+
+
+@dataclass
+class Suite:
+    """A suite: its commands, of which the last writes build/logs/<name>.xml.
+
+    needs:   the file or folder it lives in
+    seconds: it is ended and failed after that long
+    """
+
+    name: str
+    what: str
+    needs: str
+    commands: list
+    seconds: int
+    cases: list = field(default_factory=list)
+    taken: float = 0.0
+
+    @property
+    def xml(self):
+        return LOGS / f"{self.name}.xml"
+
+    @property
+    def log(self):
+        return LOGS / f"{self.name}.log"
+
+    def count(self, result):
+        return sum(case.result == result for case in self.cases)
+
+
+def pytest_suite(name, what, folder, seconds):
+    command = [*PYTEST, f"--junitxml={LOGS / name}.xml", folder]
+    return Suite(name, what, folder, [command], seconds)
+
+
+def all_suites():
+    cmake = BUILD / "cmake"
+    return [
+        Suite("check", "format, lint, licences, headers", "scripts/check",
+              [["scripts/check"]], 1800),
+        Suite("unit", "C++ units (ASan, UBSan)", "CMakeLists.txt",
+              [["cmake", "-S", ".", "-B", cmake, "-G", "Ninja"],
+               ["cmake", "--build", cmake, "-j", "2"],
+               ["ctest", "--test-dir", cmake, "--output-on-failure",
+                "--output-junit", LOGS / "unit.xml"]], 1800),
+        pytest_suite("splat", "the scanner for kernel splats", "tests/splat", 300),
+        pytest_suite("lab", "the lab's own parts", "tests/lab", 300),
+        Suite("kunit", "kernel units on a debug kernel", "scripts/test-kernel",
+              [["scripts/test-kernel", "kunit", "--junit", LOGS / "kunit.xml"]], 3600),
+        pytest_suite("vm", "two hosts, stock kernels 6.1 and 6.12", "tests/vm", 4500),
+    ]
+
+
+def _end(process):
+    """End a command and all it started."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, number)
+            process.wait(20)
+        except ProcessLookupError:
+            return
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def _execute(suite, command, deadline, log):
+    """Run one command, output to the terminal and to @log. Returns what went wrong."""
+    process = subprocess.Popen([str(word) for word in command], cwd=TOP, start_new_session=True,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT)
+    late = threading.Event()
+
+    def expire():
+        late.set()
+        _end(process)
+
+    timer = threading.Timer(max(1.0, deadline - time.monotonic()), expire)
+    timer.start()
+    try:
+        for line in process.stdout:
+            log.write(line)
+            log.flush()
+            sys.stdout.buffer.write(b"  " + line)
+            sys.stdout.flush()
+        status = process.wait()
+    except BaseException:
+        _end(process)
+        raise
+    finally:
+        timer.cancel()
+    if late.is_set():
+        return f"not done within {suite.seconds} s"
+    return f"{Path(command[0]).name}: status {status}" if status else ""
+
+
+def run(suite):
+    """Run a suite and fill in its cases. A suite without results is a failure."""
+    LOGS.mkdir(parents=True, exist_ok=True)
+    suite.xml.unlink(missing_ok=True)
+    start = time.monotonic()
+    if not (TOP / suite.needs).exists():
+        suite.cases = [junit.Case(suite.name, junit.FAILED, f"there is no {suite.needs}")]
+        return
+    trouble = ""
+    with suite.log.open("wb") as log:
+        for command in suite.commands:
+            trouble = _execute(suite, command, start + suite.seconds, log)
+            if trouble:
+                break
+    if suite.xml.exists():
+        suite.cases = junit.read(suite.xml)
+    if trouble and not suite.count(junit.FAILED):
+        suite.cases.append(junit.Case(suite.name, junit.FAILED, f"{trouble}; see {suite.log}"))
+    if not suite.count(junit.FAILED) and not suite.count(junit.PASSED):
+        suite.cases.append(junit.Case(suite.name, junit.FAILED, "no test ran"))
+    suite.taken = time.monotonic() - start
