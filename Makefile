@@ -13,7 +13,7 @@ help: ## list the entry points
 	@echo "The lab by hand: scripts/lab --help. One suite: scripts/run-tests --help."
 
 demo: bootstrap ## two hosts talk IP over InfiniBand; nothing is left behind
-	@scripts/demo
+	@scripts/demo $(DEMO)
 
 test: bootstrap ## everything that CI runs
 	@scripts/run-tests

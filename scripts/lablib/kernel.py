@@ -45,6 +45,8 @@ def find(name):
         return _from_tree(name, TOP / "build" / "kernels" / name)
     if "/" in name:
         return _from_tree(name, Path(name))
+    if not re.match(r"\d+\.\d+", name):
+        raise LabError(f"--kernel {name}: a version such as 6.12, a release, or a path", code=1)
     pattern = re.compile(re.escape(name) + r"([.+-].*)?$")
     releases = [path.name.removeprefix("vmlinuz-") for path in BOOT.glob("vmlinuz-*")]
     releases = [r for r in releases if pattern.match(r) and (MODULES / r / "modules.dep").exists()]

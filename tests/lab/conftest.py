@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""Makes scripts/ importable."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""The state folder: one lab at a time, nothing left after it."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from lablib import state
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENIPOIB_LAB_DIR", str(tmp_path / "lab"))
+    return tmp_path / "lab"
+
+
+def test_second_lab_is_refused():
+    lock = state.create()
+    with pytest.raises(state.LabError, match="already up") as error:
+        state.create()
+    assert error.value.code == 1
+    os.close(lock)
+
+
+def test_lock_says_whether_it_lives():
+    assert not state.is_held()
+    lock = state.create()
+    assert state.is_held()
+    os.close(lock)
+    assert not state.is_held()
+
+
+def test_sweep_kills_its_own_and_nobody_else(folder):
+    os.close(state.create())
+    script = "import time; print(flush=True); time.sleep(1000)"
+    ours = subprocess.Popen([sys.executable, "-c", script, str(folder)], stdout=subprocess.PIPE)
+    other = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
+    try:
+        assert ours.stdout.readline() and other.stdout.readline()  # both really run
+        state.write("pids.json", [ours.pid, other.pid])
+        state.sweep()
+        assert ours.wait(10) == -signal.SIGKILL
+        assert other.poll() is None
+        assert not folder.exists()
+    finally:
+        for process in (ours, other):
+            process.kill()
+            process.wait()
+            process.stdout.close()
