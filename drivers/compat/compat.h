@@ -15,4 +15,22 @@
 #error "openipoib needs Linux 6.1 or later"
 #endif
 
+#ifndef __ASSEMBLY__
+
+/* <asm/unaligned.h> became <linux/unaligned.h> in 6.12. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+#include <asm/unaligned.h>
+#else
+#include <linux/unaligned.h>
+#endif
+
+/* The third argument of ib_device_ops.create_cq changed in 6.11. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
+#define compat_create_cq_arg ib_udata
+#else
+#define compat_create_cq_arg uverbs_attr_bundle
+#endif
+
+#endif /* __ASSEMBLY__ */
+
 #endif /* OPENIPOIB_COMPAT_H */

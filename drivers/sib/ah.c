@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Address handles. What a packet needs of one is worked out when it is made
+ * and copied into each work request, so that a handle may go as soon as the
+ * request is posted.
+ */
+#include "sib.h"
+
+static int fill(struct sib_ah *ah, const struct rdma_ah_attr *attr)
+{
+	const struct ib_global_route *grh;
+	struct sib_av av = {
+		.dlid = rdma_ah_get_dlid(attr),
+		.sl = rdma_ah_get_sl(attr) & 0xF,
+		.path_bits = rdma_ah_get_path_bits(attr),
+	};
+
+	if (attr->type != RDMA_AH_ATTR_TYPE_IB || !av.dlid)
+		return -EINVAL;
+	if (rdma_ah_get_ah_flags(attr) & IB_AH_GRH) {
+		grh = rdma_ah_read_grh(attr);
+		if (grh->sgid_index >= SIB_NUM_GUIDS)
+			return -EINVAL;
+		av.grh = true;
+		av.sgid_index = grh->sgid_index;
+		av.ghdr.version_tclass_flow = cpu_to_be32(6 << 28 | grh->traffic_class << 20 |
+							  (grh->flow_label & 0xFFFFF));
+		av.ghdr.hop_limit = grh->hop_limit;
+		av.ghdr.dgid = grh->dgid;
+	}
+	ah->av = av;
+	return 0;
+}
+
+/**
+ * sib_create_ah - ib_device_ops.create_ah
+ * @ibah: zeroed handle
+ * @init: its attributes
+ * @udata: unused
+ *
+ * Context: any, see RDMA_CREATE_AH_SLEEPABLE. Return: 0 or -EINVAL.
+ */
+int sib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata)
+{
+	struct sib_ah *ah = to_sah(ibah);
+	int err = fill(ah, init->ah_attr);
+
+	if (!err)
+		rdma_copy_ah_attr(&ah->attr, init->ah_attr);
+	return err;
+}
+
+/**
+ * sib_modify_ah - ib_device_ops.modify_ah
+ * @ibah: the handle, not used by a post_send at the same time
+ * @attr: its new attributes
+ *
+ * Return: 0, or -EINVAL with the handle unchanged.
+ */
+int sib_modify_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
+{
+	struct sib_ah *ah = to_sah(ibah);
+	int err = fill(ah, attr);
+
+	if (!err)
+		rdma_replace_ah_attr(&ah->attr, attr);
+	return err;
+}
+
+/**
+ * sib_query_ah - ib_device_ops.query_ah
+ * @ibah: the handle
+ * @attr: filled in; the caller holds no reference on its SGID
+ *
+ * Return: 0.
+ */
+int sib_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
+{
+	*attr = to_sah(ibah)->attr;
+	return 0;
+}
+
+/**
+ * sib_destroy_ah - ib_device_ops.destroy_ah
+ * @ibah: the handle
+ * @flags: RDMA_DESTROY_AH_SLEEPABLE or not
+ *
+ * Return: 0.
+ */
+int sib_destroy_ah(struct ib_ah *ibah, u32 flags)
+{
+	rdma_destroy_ah_attr(&to_sah(ibah)->attr);
+	return 0;
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Completion queues. Completions are added in the port context; handlers that
+ * have become due are called by its softirq after it has dropped port->lock,
+ * never from inside a verb.
+ */
+#include <linux/slab.h>
+
+#include "sib.h"
+
+/**
+ * sib_create_cq - ib_device_ops.create_cq
+ * @ibcq: zeroed CQ
+ * @attr: its size and vector
+ * @arg: unused, kernel consumers only
+ *
+ * Context: process. Return: 0, -EINVAL or -ENOMEM.
+ */
+int sib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		  struct compat_create_cq_arg *arg)
+{
+	struct sib_cq *cq = to_scq(ibcq);
+
+	if (attr->flags)
+		return -EOPNOTSUPP;
+	if (!attr->cqe || attr->cqe > SIB_MAX_CQE)
+		return -EINVAL;
+	spin_lock_init(&cq->lock);
+	INIT_LIST_HEAD(&cq->event);
+	cq->size = attr->cqe + 1;
+	cq->ring = kvcalloc(cq->size, sizeof(*cq->ring), GFP_KERNEL);
+	if (!cq->ring)
+		return -ENOMEM;
+	ibcq->cqe = attr->cqe;
+	return 0;
+}
+
+/**
+ * sib_destroy_cq - ib_device_ops.destroy_cq
+ * @ibcq: CQ that no QP uses any more
+ * @udata: unused
+ *
+ * Context: process; waits for a handler that runs. Return: 0.
+ */
+int sib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
+{
+	struct sib_dev *dev = to_sib(ibcq->device);
+	struct sib_cq *cq = to_scq(ibcq);
+	unsigned long flags;
+
+	spin_lock_irqsave(&dev->ev_lock, flags);
+	list_del_init(&cq->event);
+	spin_unlock_irqrestore(&dev->ev_lock, flags);
+	sib_port_barrier(&dev->port);
+	kvfree(cq->ring);
+	return 0;
+}
+
+/**
+ * sib_poll_cq - ib_device_ops.poll_cq
+ * @ibcq: the CQ
+ * @num: room in @wc
+ * @wc: completions
+ *
+ * Context: any. Return: completions taken.
+ */
+int sib_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
+{
+	struct sib_cq *cq = to_scq(ibcq);
+	unsigned long flags;
+	int n;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	for (n = 0; n < num && cq->tail != cq->head; n++) {
+		wc[n] = cq->ring[cq->tail];
+		cq->tail = cq->tail + 1 == cq->size ? 0 : cq->tail + 1;
+	}
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return n;
+}
+
+/**
+ * sib_req_notify_cq - ib_device_ops.req_notify_cq
+ * @ibcq: the CQ
+ * @flags: IB_CQ_NEXT_COMP or IB_CQ_SOLICITED, and IB_CQ_REPORT_MISSED_EVENTS
+ *
+ * Context: any. Return: 1 if asked to report and the CQ is not empty, else 0.
+ */
+int sib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
+{
+	struct sib_cq *cq = to_scq(ibcq);
+	unsigned long irq;
+	int ret = 0;
+
+	spin_lock_irqsave(&cq->lock, irq);
+	if (cq->notify != IB_CQ_NEXT_COMP)
+		cq->notify = flags & IB_CQ_SOLICITED_MASK;
+	if (flags & IB_CQ_REPORT_MISSED_EVENTS && cq->head != cq->tail)
+		ret = 1;
+	spin_unlock_irqrestore(&cq->lock, irq);
+	return ret;
+}
+
+static void cq_error(struct sib_cq *cq)
+{
+	struct sib_dev *dev = to_sib(cq->ibcq.device);
+	struct ib_event event = {
+		.device = &dev->ibdev,
+		.event = IB_EVENT_CQ_ERR,
+		.element.cq = &cq->ibcq,
+	};
+
+	dev->port.stats.cq_overflow++;
+	if (cq->ibcq.event_handler)
+		cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
+}
+
+/**
+ * sib_cq_add - add a completion
+ * @cq: the CQ
+ * @wc: what completed; copied
+ * @solicited: wakes a consumer that waits for solicited events only
+ *
+ * Context: port context (port->lock held). A CQ that is full loses the
+ * completion and reports IB_EVENT_CQ_ERR once.
+ */
+void sib_cq_add(struct sib_cq *cq, const struct ib_wc *wc, bool solicited)
+{
+	struct sib_dev *dev = to_sib(cq->ibcq.device);
+	bool fire = false, overflow = false;
+	unsigned long flags;
+	u32 next;
+
+	lockdep_assert_held(&dev->port.lock);
+	spin_lock_irqsave(&cq->lock, flags);
+	next = cq->head + 1 == cq->size ? 0 : cq->head + 1;
+	if (next == cq->tail) {
+		overflow = !cq->overflow;
+		cq->overflow = true;
+	} else {
+		cq->ring[cq->head] = *wc;
+		cq->head = next;
+		if (cq->notify == IB_CQ_NEXT_COMP || (cq->notify && solicited)) {
+			cq->notify = 0;
+			fire = true;
+		}
+	}
+	spin_unlock_irqrestore(&cq->lock, flags);
+	if (overflow)
+		cq_error(cq);
+	if (!fire)
+		return;
+	spin_lock_irqsave(&dev->ev_lock, flags);
+	if (list_empty(&cq->event))
+		list_add_tail(&cq->event, &dev->ev_list);
+	spin_unlock_irqrestore(&dev->ev_lock, flags);
+}
+
+/**
+ * sib_cq_run_events - call the completion handlers that are due
+ * @dev: the device; its port is not locked
+ *
+ * Context: the port's softirq, so that sib_port_barrier() waits for it.
+ */
+void sib_cq_run_events(struct sib_dev *dev)
+{
+	struct sib_cq *cq;
+	unsigned long flags;
+
+	for (;;) {
+		spin_lock_irqsave(&dev->ev_lock, flags);
+		cq = list_first_entry_or_null(&dev->ev_list, struct sib_cq, event);
+		if (cq)
+			list_del_init(&cq->event);
+		spin_unlock_irqrestore(&dev->ev_lock, flags);
+		if (!cq)
+			return;
+		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+	}
+}

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * What ib_core asks of a device as a whole and of its port: capabilities,
+ * attributes, tables.
+ */
+#include <linux/etherdevice.h>
+#include <linux/module.h>
+#include <linux/rtnetlink.h>
+#include <linux/utsname.h>
+#include <rdma/ib_cache.h>
+
+#include "sib.h"
+
+static int sib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
+			    struct ib_udata *udata)
+{
+	attr->device_cap_flags = IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_PORT_ACTIVE_EVENT |
+				 IB_DEVICE_BAD_PKEY_CNTR | IB_DEVICE_BAD_QKEY_CNTR;
+	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY;
+	attr->page_size_cap = PAGE_SIZE;
+	attr->sys_image_guid = to_sib(ibdev)->port.sma.node_guid;
+	attr->vendor_part_id = SIB_LKEY;
+	attr->hw_ver = 1;
+	attr->max_mr_size = ~0ULL;
+	attr->max_pd = SIB_MAX_QP;
+	attr->max_ah = SIB_MAX_QP;
+	attr->max_mr = SIB_MAX_QP;
+	attr->max_cq = SIB_MAX_QP;
+	attr->max_qp = SIB_MAX_QP;
+	attr->max_cqe = SIB_MAX_CQE;
+	attr->max_qp_wr = SIB_MAX_WR;
+	attr->max_send_sge = SIB_MAX_SGE;
+	attr->max_recv_sge = SIB_MAX_SGE;
+	attr->max_pkeys = SIB_NUM_PKEYS;
+	attr->max_mcast_grp = SIB_MAX_MCAST;
+	attr->max_mcast_qp_attach = SIB_MAX_MCAST_QP;
+	attr->max_total_mcast_qp_attach = SIB_MAX_MCAST * SIB_MAX_MCAST_QP;
+	return 0;
+}
+
+static int sib_query_port(struct ib_device *ibdev, u32 port_num, struct ib_port_attr *attr)
+{
+	struct sib_sma *sma = &to_sib(ibdev)->port.sma;
+	unsigned long flags;
+
+	spin_lock_irqsave(&sma->lock, flags);
+	attr->state = sma->state;
+	attr->phys_state = sma->phys;
+	attr->lid = sma->lid;
+	attr->lmc = sma->lmc;
+	attr->sm_lid = sma->sm_lid;
+	attr->sm_sl = sma->sm_sl;
+	attr->port_cap_flags = sma->cap_mask;
+	attr->subnet_timeout = sma->subnet_timeout;
+	attr->bad_pkey_cntr = sma->pkey_violations;
+	attr->qkey_viol_cntr = sma->qkey_violations;
+	attr->max_mtu = sma->mtu_cap;
+	attr->active_mtu = sma->mtu;
+	spin_unlock_irqrestore(&sma->lock, flags);
+	attr->max_msg_sz = SIB_MAX_MSG;
+	attr->pkey_tbl_len = SIB_NUM_PKEYS;
+	attr->gid_tbl_len = SIB_NUM_GUIDS;
+	attr->active_width = IB_WIDTH_4X;
+	attr->active_speed = IB_SPEED_QDR;
+	attr->max_vl_num = 1;
+	return 0;
+}
+
+static int sib_modify_port(struct ib_device *ibdev, u32 port_num, int mask,
+			   struct ib_port_modify *modify)
+{
+	struct sib_port *port = &to_sib(ibdev)->port;
+	struct sib_sma *sma = &port->sma;
+	unsigned long flags;
+
+	if (mask & ~(IB_PORT_RESET_QKEY_CNTR | IB_PORT_SHUTDOWN | IB_PORT_INIT_TYPE))
+		return -EOPNOTSUPP;
+	sib_sma_set_caps(sma, modify->set_port_cap_mask, modify->clr_port_cap_mask, jiffies);
+	if (mask & IB_PORT_RESET_QKEY_CNTR) {
+		spin_lock_irqsave(&sma->lock, flags);
+		sma->qkey_violations = 0;
+		spin_unlock_irqrestore(&sma->lock, flags);
+	}
+	if (mask & IB_PORT_SHUTDOWN)
+		sma->ops->phys(sma, SIB_PHYS_DISABLED);
+	sib_port_kick(port);
+	return 0;
+}
+
+static int sib_modify_device(struct ib_device *ibdev, int mask, struct ib_device_modify *modify)
+{
+	struct sib_port *port = &to_sib(ibdev)->port;
+
+	if (mask & ~IB_DEVICE_MODIFY_NODE_DESC)
+		return -EOPNOTSUPP;
+	if (mask & IB_DEVICE_MODIFY_NODE_DESC) {
+		memcpy(ibdev->node_desc, modify->node_desc, sizeof(ibdev->node_desc));
+		sib_sma_set_node_desc(&port->sma, modify->node_desc, jiffies);
+		sib_port_kick(port);
+	}
+	return 0;
+}
+
+static int sib_query_gid(struct ib_device *ibdev, u32 port_num, int index, union ib_gid *gid)
+{
+	struct sib_sma *sma = &to_sib(ibdev)->port.sma;
+
+	if (index < 0 || index >= SIB_NUM_GUIDS)
+		return -EINVAL;
+	gid->global.subnet_prefix = READ_ONCE(sma->gid_prefix);
+	gid->global.interface_id = READ_ONCE(sma->guids[index]);
+	return 0;
+}
+
+static int sib_query_pkey(struct ib_device *ibdev, u32 port_num, u16 index, u16 *pkey)
+{
+	if (index >= SIB_NUM_PKEYS)
+		return -EINVAL;
+	*pkey = READ_ONCE(to_sib(ibdev)->port.sma.pkeys[index]);
+	return 0;
+}
+
+static int sib_get_port_immutable(struct ib_device *ibdev, u32 port_num,
+				  struct ib_port_immutable *immutable)
+{
+	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_IB;
+	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
+	immutable->pkey_tbl_len = SIB_NUM_PKEYS;
+	immutable->gid_tbl_len = SIB_NUM_GUIDS;
+	return 0;
+}
+
+static void sib_get_dev_fw_str(struct ib_device *ibdev, char *str)
+{
+	strscpy(str, OPENIPOIB_VERSION, IB_FW_VERSION_NAME_MAX);
+}
+
+static int sib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	return 0;
+}
+
+static int sib_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	return 0;
+}
+
+static void sib_dealloc_driver(struct ib_device *ibdev)
+{
+	struct sib_dev *dev = to_sib(ibdev);
+
+	sib_device_cleanup(dev);
+	sib_entry_gone(dev->entry);
+}
+
+const struct ib_device_ops sib_device_ops = {
+	.owner = THIS_MODULE,
+	.driver_id = RDMA_DRIVER_HFI1,
+	.uverbs_abi_ver = 1,
+
+	.alloc_hw_port_stats = sib_alloc_hw_port_stats,
+	.alloc_pd = sib_alloc_pd,
+	.attach_mcast = sib_attach_mcast,
+	.create_ah = sib_create_ah,
+	.create_cq = sib_create_cq,
+	.create_qp = sib_create_qp,
+	.dealloc_driver = sib_dealloc_driver,
+	.dealloc_pd = sib_dealloc_pd,
+	.dereg_mr = sib_dereg_mr,
+	.destroy_ah = sib_destroy_ah,
+	.destroy_cq = sib_destroy_cq,
+	.destroy_qp = sib_destroy_qp,
+	.detach_mcast = sib_detach_mcast,
+	.get_dev_fw_str = sib_get_dev_fw_str,
+	.get_dma_mr = sib_get_dma_mr,
+	.get_hw_stats = sib_get_hw_stats,
+	.get_port_immutable = sib_get_port_immutable,
+	.modify_ah = sib_modify_ah,
+	.modify_device = sib_modify_device,
+	.modify_port = sib_modify_port,
+	.modify_qp = sib_modify_qp,
+	.poll_cq = sib_poll_cq,
+	.post_recv = sib_post_recv,
+	.post_send = sib_post_send,
+	.process_mad = sib_process_mad,
+	.query_ah = sib_query_ah,
+	.query_device = sib_query_device,
+	.query_gid = sib_query_gid,
+	.query_pkey = sib_query_pkey,
+	.query_port = sib_query_port,
+	.query_qp = sib_query_qp,
+	.reg_user_mr = sib_reg_user_mr,
+	.req_notify_cq = sib_req_notify_cq,
+
+	INIT_RDMA_OBJ_SIZE(ib_ah, sib_ah, ibah),
+	INIT_RDMA_OBJ_SIZE(ib_cq, sib_cq, ibcq),
+	INIT_RDMA_OBJ_SIZE(ib_pd, sib_pd, ibpd),
+	INIT_RDMA_OBJ_SIZE(ib_qp, sib_qp, ibqp),
+};
+
+/**
+ * sib_device_init - set up a device that is to be registered
+ * @dev: from ib_alloc_device()
+ * @name: name pattern given by the user
+ * @guid: node and port GUID
+ */
+void sib_device_init(struct sib_dev *dev, const char *name, __be64 guid)
+{
+	struct ib_device *ibdev = &dev->ibdev;
+
+	spin_lock_init(&dev->ev_lock);
+	INIT_LIST_HEAD(&dev->ev_list);
+	sib_port_init(&dev->port, guid);
+	ibdev->node_guid = guid;
+	ibdev->node_type = RDMA_NODE_IB_CA;
+	ibdev->phys_port_cnt = 1;
+	ibdev->num_comp_vectors = 1;
+	ibdev->local_dma_lkey = SIB_LKEY;
+	snprintf(ibdev->node_desc, sizeof(ibdev->node_desc), "%s %s", init_utsname()->nodename,
+		 name);
+	memcpy(dev->port.sma.node_desc, ibdev->node_desc, SIB_NODE_DESC_LEN);
+	ib_set_device_ops(ibdev, &sib_device_ops);
+}
+
+/**
+ * sib_device_cleanup - release what sib_device_init() set up
+ * @dev: device that was never registered, or is not any more
+ *
+ * Context: process; takes rtnl.
+ */
+void sib_device_cleanup(struct sib_dev *dev)
+{
+	rtnl_lock();
+	sib_port_detach(&dev->port);
+	rtnl_unlock();
+	sib_port_cleanup(&dev->port);
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Management datagrams: ib_mad hands the HCA those that came to QP0 and QP1,
+ * sma.c and pma.c answer them. Also what the management agent does to the rest
+ * of the device.
+ */
+#include "sib.h"
+
+static struct sib_port *sma_to_port(struct sib_sma *sma)
+{
+	return container_of(sma, struct sib_port, sma);
+}
+
+static void mad_event(struct sib_sma *sma, enum ib_event_type type)
+{
+	struct ib_event event = {
+		.device = &port_to_dev(sma_to_port(sma))->ibdev,
+		.element.port_num = 1,
+		.event = type,
+	};
+
+	ib_dispatch_event(&event);
+}
+
+static void mad_phys(struct sib_sma *sma, enum sib_phys_state phys)
+{
+	sib_port_set_enabled(sma_to_port(sma), phys != SIB_PHYS_DISABLED);
+}
+
+static int mad_send(struct sib_sma *sma, u16 dlid, u8 sl, const struct ib_smp *smp)
+{
+	struct ib_sge sge = {
+		.addr = (uintptr_t)smp,
+		.length = sizeof(*smp),
+		.lkey = SIB_LKEY,
+	};
+	struct sib_pkt pkt = {
+		.vl = SIB_VL15,
+		.sl = sl,
+		.opcode = SIB_OP_UD_SEND,
+		.slid = READ_ONCE(sma->lid),
+		.dlid = dlid,
+		.pkey = IB_DEFAULT_PKEY_FULL,
+		.plen = sizeof(*smp),
+	};
+
+	return sib_ud_xmit(sma_to_port(sma), &pkt, &sge, 1, jiffies);
+}
+
+const struct sib_sma_ops sib_mad_sma_ops = {
+	.event = mad_event,
+	.phys = mad_phys,
+	.send = mad_send,
+};
+
+/**
+ * sib_process_mad - ib_device_ops.process_mad
+ * @ibdev: the device
+ * @flags: IB_MAD_IGNORE_MKEY
+ * @port_num: 1
+ * @wc: completion of the receive request, for the source LID
+ * @grh: unused
+ * @in: request
+ * @out: response
+ * @out_size: unchanged, all MADs have 256 bytes
+ * @out_pkey_index: unchanged
+ *
+ * Context: process. Return: IB_MAD_RESULT_*.
+ */
+int sib_process_mad(struct ib_device *ibdev, int flags, u32 port_num, const struct ib_wc *wc,
+		    const struct ib_grh *grh, const struct ib_mad *in, struct ib_mad *out,
+		    size_t *out_size, u16 *out_pkey_index)
+{
+	struct sib_port *port = &to_sib(ibdev)->port;
+	int ret;
+
+	switch (in->mad_hdr.mgmt_class) {
+	case IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE:
+	case IB_MGMT_CLASS_SUBN_LID_ROUTED:
+		ret = sib_sma_process(&port->sma, !(flags & IB_MAD_IGNORE_MKEY),
+				      wc ? wc->slid : 0, (const struct ib_smp *)in,
+				      (struct ib_smp *)out, jiffies);
+		sib_port_kick(port);	/* a trap may have become due */
+		return ret;
+	case IB_MGMT_CLASS_PERF_MGMT:
+		sib_port_pma_refresh(port);
+		return sib_pma_process(&port->pma, in, out);
+	default:
+		return IB_MAD_RESULT_SUCCESS;
+	}
+}

@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The port context and the cable: frames from and to the lower device, the
+ * tasklet that does all work of a port in order, and its timer.
+ *
+ * The tasklet holds port->lock for a whole run. dev_queue_xmit() is called
+ * with it held; that is safe because a lower device never calls back into a
+ * port: received frames come through the backlog to sib_rcv(), which only
+ * queues them.
+ */
+#include <linux/etherdevice.h>
+#include <linux/jiffies.h>
+#include <linux/random.h>
+#include <net/pkt_sched.h>
+
+#include "sib.h"
+
+/* Frames that may wait for the tasklet */
+#define RXQ_MAX		4096
+/* Frames and looped packets taken per run */
+#define RX_BUDGET	64
+
+/* Bits of port->retrain */
+#define RETRAIN		0
+
+/**
+ * sib_port_mtu_cap - largest IB MTU a lower MTU leaves room for
+ * @lower_mtu: bytes
+ *
+ * Return: enum ib_mtu, 0 if not even 256 bytes fit.
+ */
+u8 sib_port_mtu_cap(unsigned int lower_mtu)
+{
+	u8 mtu;
+
+	for (mtu = IB_MTU_4096; mtu >= IB_MTU_256; mtu--)
+		if (lower_mtu >= ib_mtu_enum_to_int(mtu) + SIB_FRAME_OVERHEAD)
+			return mtu;
+	return 0;
+}
+
+/**
+ * sib_port_kick - have the port context run soon
+ * @port: the port
+ *
+ * Context: any.
+ */
+void sib_port_kick(struct sib_port *port)
+{
+	tasklet_schedule(&port->task);
+}
+
+/**
+ * sib_port_barrier - wait until a running tasklet has finished its run
+ * @port: the port
+ *
+ * Context: process.
+ */
+void sib_port_barrier(struct sib_port *port)
+{
+	tasklet_disable(&port->task);
+	tasklet_enable(&port->task);
+}
+
+/* Frames in. Softirq; the skb may be shared with packet sockets. */
+static int sib_rcv(struct sk_buff *skb, struct net_device *dev, struct packet_type *pt,
+		   struct net_device *orig)
+{
+	struct sib_port *port = container_of(pt, struct sib_port, pt);
+
+	skb = skb_share_check(skb, GFP_ATOMIC);
+	if (!skb)
+		return NET_RX_DROP;
+	if (skb->pkt_type == PACKET_OTHERHOST || !skb_mac_header_was_set(skb)) {
+		kfree_skb(skb);
+		return NET_RX_DROP;
+	}
+	if (skb_queue_len(&port->rxq) >= RXQ_MAX) {
+		atomic_long_inc(&port->rx_overrun);
+		kfree_skb(skb);
+		return NET_RX_DROP;
+	}
+	skb_queue_tail(&port->rxq, skb);
+	tasklet_schedule(&port->task);
+	return NET_RX_SUCCESS;
+}
+
+static struct sib_port *link_to_port(struct sib_link *link)
+{
+	return container_of(link, struct sib_port, link);
+}
+
+/* sib_link_ops.xmit; within a tasklet run, so in an RCU-bh section */
+static void port_xmit(struct sib_link *link, struct sk_buff *skb, const u8 *dest)
+{
+	struct sib_port *port = link_to_port(link);
+	struct net_device *lower;
+
+	rcu_read_lock();
+	lower = rcu_dereference(port->lower);
+	if (!lower)
+		goto drop;
+	skb->dev = lower;
+	skb->protocol = htons(SIB_ETHERTYPE);
+	skb->priority = TC_PRIO_CONTROL;
+	skb_reset_network_header(skb);
+	if (skb_cow_head(skb, LL_RESERVED_SPACE(lower)))
+		goto drop;
+	if (dev_hard_header(skb, lower, SIB_ETHERTYPE, dest, lower->dev_addr, skb->len) < 0)
+		goto drop;
+	skb_reset_mac_header(skb);
+	dev_queue_xmit(skb);
+	rcu_read_unlock();
+	return;
+drop:
+	rcu_read_unlock();
+	kfree_skb(skb);
+}
+
+static void port_deliver(struct sib_link *link, struct sk_buff *skb, unsigned int off,
+			 unsigned int len, unsigned int count)
+{
+	sib_rx_packets(link_to_port(link), skb, off, len, count);
+}
+
+static void port_change(struct sib_link *link, bool up)
+{
+	struct sib_port *port = link_to_port(link);
+
+	if (up) {
+		sib_sma_link_up(&port->sma);
+	} else {
+		sib_tx_reset(port);
+		sib_sma_link_down(&port->sma, SIB_PHYS_POLLING);
+	}
+}
+
+static u32 port_session(struct sib_link *link)
+{
+	return get_random_u32();
+}
+
+static const struct sib_link_ops port_link_ops = {
+	.xmit = port_xmit,
+	.deliver = port_deliver,
+	.change = port_change,
+	.session = port_session,
+};
+
+/* Carrier gone, cable removed, disabled by the SM, or to be trained again */
+static void link_stop(struct sib_port *port)
+{
+	lockdep_assert_held(&port->lock);
+	sib_tx_reset(port);
+	sib_link_stop(&port->link);
+	sib_sma_link_down(&port->sma, port->enabled ? SIB_PHYS_POLLING : SIB_PHYS_DISABLED);
+}
+
+static bool lower_ready(struct sib_port *port)
+{
+	struct net_device *lower;
+	bool ready;
+
+	rcu_read_lock();
+	lower = rcu_dereference(port->lower);
+	ready = lower && netif_running(lower) && netif_carrier_ok(lower);
+	rcu_read_unlock();
+	return ready;
+}
+
+static void link_follow(struct sib_port *port, unsigned long now)
+{
+	bool run = lower_ready(port) && port->enabled && port->link.cfg.max_frame;
+
+	lockdep_assert_held(&port->lock);
+	if (test_and_clear_bit(RETRAIN, &port->retrain) && port->carrier) {
+		link_stop(port);
+		port->carrier = false;
+	}
+	if (run == port->carrier)
+		return;
+	port->carrier = run;
+	if (run)
+		sib_link_start(&port->link, now);
+	else
+		link_stop(port);
+}
+
+static unsigned int port_rx(struct sib_port *port, unsigned long now)
+{
+	struct sk_buff *skb;
+	unsigned int n = 0;
+
+	while (n < RX_BUDGET && (skb = skb_dequeue(&port->rxq))) {
+		u8 src[ETH_ALEN];
+
+		ether_addr_copy(src, eth_hdr(skb)->h_source);
+		sib_link_rx(&port->link, skb, src, now);
+		n++;
+	}
+	return n;
+}
+
+static unsigned int port_loop(struct sib_port *port)
+{
+	struct sk_buff *skb;
+	unsigned int n = 0;
+
+	while (n < RX_BUDGET && (skb = skb_dequeue(&port->loopq))) {
+		sib_rx_packet(port, skb, 0, skb->len);
+		consume_skb(skb);
+		n++;
+	}
+	return n;
+}
+
+static void timer_follow(struct sib_port *port, unsigned long now)
+{
+	unsigned long at = sib_link_deadline(&port->link, now);
+
+	at = sib_trap_deadline(&port->sma, at);
+	if (port->tx_starved)
+		at = now + 1;
+	if (at - now >= MAX_JIFFY_OFFSET)
+		return;
+	/* A timer that is early does no harm: it schedules a run, which re-arms. */
+	if (!timer_pending(&port->timer) || time_before(at, port->timer.expires))
+		mod_timer(&port->timer, at);
+}
+
+static void port_task(struct tasklet_struct *t)
+{
+	struct sib_port *port = from_tasklet(port, t, task);
+	unsigned long now = jiffies;
+	bool more;
+
+	spin_lock(&port->lock);
+	link_follow(port, now);
+	more = port_rx(port, now) == RX_BUDGET;
+	sib_link_timer(&port->link, now);
+	sib_trap_run(&port->sma, now);
+	more |= sib_tx_run(port, now);
+	more |= port_loop(port) == RX_BUDGET;
+	sib_link_flush(&port->link, now);
+	timer_follow(port, now);
+	spin_unlock(&port->lock);
+	sib_cq_run_events(port_to_dev(port));
+	if (more || !skb_queue_empty(&port->rxq) || !skb_queue_empty(&port->loopq))
+		tasklet_schedule(&port->task);
+}
+
+static void port_timer(struct timer_list *t)
+{
+	struct sib_port *port = from_timer(port, t, timer);
+
+	tasklet_schedule(&port->task);
+}
+
+static void mtu_follow(struct sib_port *port, unsigned int lower_mtu)
+{
+	u8 cap = sib_port_mtu_cap(lower_mtu);
+	u32 max = cap ? lower_mtu : 0;
+
+	lockdep_assert_held(&port->lock);
+	max = min_t(u32, max, 65535);
+	if (max < port->link.cfg.max_frame || cap != port->sma.mtu_cap)
+		set_bit(RETRAIN, &port->retrain);
+	port->link.cfg.max_frame = max;
+	if (cap)
+		sib_sma_set_mtu_cap(&port->sma, cap);
+}
+
+/**
+ * sib_port_lower_changed - the lower device changed its state or MTU
+ * @port: attached port
+ *
+ * Context: rtnl. A link that has become unusable is down when this returns.
+ */
+void sib_port_lower_changed(struct sib_port *port)
+{
+	struct net_device *lower = rtnl_dereference(port->lower);
+
+	spin_lock_bh(&port->lock);
+	if (lower)
+		mtu_follow(port, READ_ONCE(lower->mtu));
+	link_follow(port, jiffies);
+	spin_unlock_bh(&port->lock);
+	sib_port_kick(port);
+}
+
+/**
+ * sib_port_attach - plug the cable in
+ * @port: initialised port of a device that is about to be registered
+ * @lower: the cable; a reference is taken
+ *
+ * Context: rtnl.
+ */
+void sib_port_attach(struct sib_port *port, struct net_device *lower)
+{
+	netdev_hold(lower, &port->lower_tracker, GFP_KERNEL);
+	rcu_assign_pointer(port->lower, lower);
+	port->pt.type = htons(SIB_ETHERTYPE);
+	port->pt.dev = lower;
+	port->pt.func = sib_rcv;
+	spin_lock_bh(&port->lock);
+	mtu_follow(port, READ_ONCE(lower->mtu));
+	spin_unlock_bh(&port->lock);
+	dev_add_pack(&port->pt);
+}
+
+/**
+ * sib_port_detach - unplug the cable for good
+ * @port: the port, attached or not
+ *
+ * Context: rtnl; sleeps. No frame is received or sent when this returns.
+ */
+void sib_port_detach(struct sib_port *port)
+{
+	struct net_device *lower = rtnl_dereference(port->lower);
+
+	if (!lower)
+		return;
+	dev_remove_pack(&port->pt);
+	spin_lock_bh(&port->lock);
+	RCU_INIT_POINTER(port->lower, NULL);
+	link_follow(port, jiffies);
+	spin_unlock_bh(&port->lock);
+	synchronize_net();
+	skb_queue_purge(&port->rxq);
+	netdev_put(lower, &port->lower_tracker);
+	sib_port_kick(port);
+}
+
+/**
+ * sib_port_init - set up a port without a cable
+ * @port: zeroed memory
+ * @guid: its GUID
+ */
+void sib_port_init(struct sib_port *port, __be64 guid)
+{
+	struct sib_link_config cfg = { .timeout = 1000, .guid = guid };
+
+	spin_lock_init(&port->lock);
+	spin_lock_init(&port->tx_lock);
+	INIT_LIST_HEAD(&port->tx_list);
+	skb_queue_head_init(&port->rxq);
+	skb_queue_head_init(&port->loopq);
+	xa_init_flags(&port->qps, XA_FLAGS_ALLOC);
+	port->enabled = true;
+	tasklet_setup(&port->task, port_task);
+	timer_setup(&port->timer, port_timer, 0);
+	sib_sma_init(&port->sma, &sib_mad_sma_ops, guid);
+	sib_link_init(&port->link, &port_link_ops, &cfg);
+}
+
+/**
+ * sib_port_cleanup - stop the port context and free what it holds
+ * @port: detached port that no verb uses any more
+ *
+ * Context: process; sleeps.
+ */
+void sib_port_cleanup(struct sib_port *port)
+{
+	timer_shutdown_sync(&port->timer);
+	tasklet_kill(&port->task);
+	spin_lock_bh(&port->lock);
+	sib_tx_reset(port);
+	sib_link_stop(&port->link);
+	spin_unlock_bh(&port->lock);
+	skb_queue_purge(&port->rxq);
+	skb_queue_purge(&port->loopq);
+	xa_destroy(&port->qps);
+}
+
+/**
+ * sib_port_set_enabled - let the link train, from the beginning, or keep it down
+ * @port: the port
+ * @enabled: which
+ *
+ * Context: process.
+ */
+void sib_port_set_enabled(struct sib_port *port, bool enabled)
+{
+	spin_lock_bh(&port->lock);
+	port->enabled = enabled;
+	set_bit(RETRAIN, &port->retrain);
+	spin_unlock_bh(&port->lock);
+	sib_port_kick(port);
+}
+
+/**
+ * sib_port_pma_refresh - take over counts that are kept elsewhere
+ * @port: the port
+ *
+ * Context: process.
+ */
+void sib_port_pma_refresh(struct sib_port *port)
+{
+	const struct sib_link_stats *link = &port->link.stats;
+	struct sib_pma *pma = &port->pma;
+
+	spin_lock_bh(&port->lock);
+	WRITE_ONCE(pma->count[SIB_PC_SYMBOL_ERROR], link->rx_check + link->rx_length);
+	WRITE_ONCE(pma->count[SIB_PC_LINK_RECOVERY], link->rto);
+	WRITE_ONCE(pma->count[SIB_PC_LINK_DOWNED], link->down);
+	WRITE_ONCE(pma->count[SIB_PC_LOCAL_INTEGRITY], link->stall);
+	WRITE_ONCE(pma->count[SIB_PC_XMIT_WAIT], link->window_full);
+	WRITE_ONCE(pma->count[SIB_PC_BUFFER_OVERRUN], atomic_long_read(&port->rx_overrun));
+	spin_unlock_bh(&port->lock);
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Receiving: IB packets out of a frame, checked and given to their QPs. Runs
+ * in the port context; whatever does not make sense is counted and dropped.
+ */
+#include "sib.h"
+
+static void malformed(struct sib_port *port, enum sib_pkt_err err)
+{
+	switch (err) {
+	case SIB_PKT_OPCODE:
+	case SIB_PKT_LNH:
+		port->stats.rx_opcode++;
+		break;
+	case SIB_PKT_LID:
+		port->stats.rx_lid++;
+		break;
+	default:
+		port->stats.rx_malformed++;
+	}
+	sib_pma_inc(&port->pma, SIB_PC_RCV_ERRORS);
+}
+
+static bool dlid_ok(struct sib_port *port, const struct sib_pkt *pkt)
+{
+	u16 lid = READ_ONCE(port->sma.lid);
+	u8 lmc = READ_ONCE(port->sma.lmc);
+
+	if (pkt->dlid == SIB_LID_PERMISSIVE || sib_lid_is_mcast(pkt->dlid))
+		return true;
+	return lid && pkt->dlid >> lmc == lid >> lmc;
+}
+
+static bool dgid_ok(struct sib_port *port, const struct sib_pkt *pkt)
+{
+	const union ib_gid *gid = &pkt->ghdr.dgid;
+	int i;
+
+	if (!pkt->grh || sib_lid_is_mcast(pkt->dlid))
+		return true;
+	if (gid->global.subnet_prefix != READ_ONCE(port->sma.gid_prefix) &&
+	    gid->global.subnet_prefix != cpu_to_be64(0xFE80ULL << 48))
+		return false;
+	for (i = 0; i < SIB_NUM_GUIDS; i++)
+		if (gid->global.interface_id &&
+		    gid->global.interface_id == READ_ONCE(port->sma.guids[i]))
+			return true;
+	return false;
+}
+
+/* Whether the port may take the packet in its state. */
+static bool admit(struct sib_port *port, const struct sib_pkt *pkt)
+{
+	u8 state = READ_ONCE(port->sma.state);
+
+	if (pkt->vl != SIB_VL15 && state != IB_PORT_ACTIVE && state != IB_PORT_ARMED) {
+		port->stats.rx_state++;
+		return false;
+	}
+	if (!dlid_ok(port, pkt)) {
+		port->stats.rx_lid++;
+		return false;
+	}
+	if (!dgid_ok(port, pkt)) {
+		port->stats.rx_gid++;
+		return false;
+	}
+	if (pkt->plen > ib_mtu_enum_to_int(READ_ONCE(port->sma.mtu))) {
+		port->stats.rx_mtu++;
+		return false;
+	}
+	return true;
+}
+
+static void dispatch(struct sib_port *port, const struct sib_pkt *pkt, struct sk_buff *skb,
+		     unsigned int off)
+{
+	struct sib_qp *qp;
+
+	if (pkt->dqpn == SIB_QPN_MCAST) {
+		if (!pkt->grh || !sib_lid_is_mcast(pkt->dlid))
+			malformed(port, SIB_PKT_LID);
+		else if (!sib_mcast_recv(port, pkt, skb, off))
+			port->stats.rx_no_mcast++;
+		return;
+	}
+	if (sib_lid_is_mcast(pkt->dlid)) {
+		malformed(port, SIB_PKT_LID);
+		return;
+	}
+	qp = xa_load(&port->qps, pkt->dqpn);
+	if (qp)
+		sib_ud_recv(port, qp, pkt, skb, off);
+	else
+		port->stats.rx_no_qp++;
+}
+
+/**
+ * sib_rx_packet - one IB packet arrived
+ * @port: the port, locked
+ * @skb: where it is; only read
+ * @off: at which offset its LRH begins
+ * @len: its length by the LRH
+ */
+void sib_rx_packet(struct sib_port *port, struct sk_buff *skb, unsigned int off,
+		   unsigned int len)
+{
+	unsigned int avail = min_t(unsigned int, len, SIB_UD_MAX_HLEN);
+	u8 buf[SIB_UD_MAX_HLEN];
+	enum sib_pkt_err err;
+	struct sib_pkt pkt;
+	const u8 *hdr;
+
+	lockdep_assert_held(&port->lock);
+	hdr = skb_header_pointer(skb, off, avail, buf);
+	err = hdr ? sib_pkt_parse(hdr, avail, len, &pkt) : SIB_PKT_SHORT;
+	if (err) {
+		malformed(port, err);
+		return;
+	}
+	if (admit(port, &pkt))
+		dispatch(port, &pkt, skb, off + pkt.hlen);
+}
+
+static void count_rcv(struct sib_port *port, const u8 *lrh, unsigned int len)
+{
+	bool mcast = sib_lid_is_mcast(get_unaligned_be16(lrh + 2));
+
+	sib_pma_inc(&port->pma, SIB_PC_RCV_PKTS);
+	sib_pma_add(&port->pma, SIB_PC_RCV_DATA, len);
+	sib_pma_inc(&port->pma, mcast ? SIB_PC_MCAST_RCV : SIB_PC_UCAST_RCV);
+}
+
+/**
+ * sib_rx_packets - a frame of whole IB packets arrived
+ * @port: the port, locked
+ * @skb: the frame; only read
+ * @off: where the first LRH begins
+ * @len: bytes of all packets
+ * @count: how many packets there should be
+ *
+ * A packet whose length cannot be right ends the frame.
+ */
+void sib_rx_packets(struct sib_port *port, struct sk_buff *skb, unsigned int off,
+		    unsigned int len, unsigned int count)
+{
+	u8 buf[SIB_LRH_LEN];
+	const u8 *lrh;
+	u32 plen;
+
+	for (; count && len; count--) {
+		lrh = len < SIB_LRH_LEN ? NULL : skb_header_pointer(skb, off, SIB_LRH_LEN, buf);
+		plen = lrh ? sib_pkt_lrh_len(lrh) : 0;
+		if (plen < SIB_LRH_LEN + SIB_BTH_LEN + SIB_ICRC_LEN || plen > len)
+			break;
+		count_rcv(port, lrh, plen);
+		sib_rx_packet(port, skb, off, plen);
+		off += plen;
+		len -= plen;
+	}
+	if (count || len)
+		malformed(port, SIB_PKT_SHORT);
+}

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * sib, a software InfiniBand HCA: one ib_device with one port per lower
+ * Ethernet-like net device.
+ *
+ * All packets of a port, in and out, pass through one softirq context, the
+ * port's tasklet (port.c): it takes frames from the receive queue to the link,
+ * IB packets from the link to the QPs, work requests from the send queues to
+ * the link, and then calls the completion handlers. Verbs only put work on
+ * rings and schedule it.
+ *
+ * Locks, outermost first:
+ *   rtnl                      coming and going of the lower device
+ *   sib_entries_lock (mutex)  list of devices, main.c
+ *   port->lock                the port context: link, QP table, multicast
+ *                             table, consumer side of all rings; held for a
+ *                             whole tasklet run, taken _bh by verbs
+ *   sma.lock                  management attributes
+ *   qp->sq.lock, qp->rq.lock  producer side of the rings; irqsave, because
+ *                             ib_mad posts with interrupts off
+ *   port->tx_lock             list of QPs with something to send; irqsave
+ *   cq->lock                  completion ring; irqsave
+ *   dev->ev_lock              list of CQs whose handler is due; irqsave
+ */
+#ifndef SIB_H
+#define SIB_H
+
+#include <linux/interrupt.h>
+#include <linux/list.h>
+#include <linux/netdevice.h>
+#include <linux/spinlock.h>
+#include <linux/timer.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <rdma/ib_mad.h>
+#include <rdma/ib_verbs.h>
+
+#include "link.h"
+#include "pma.h"
+#include "sma.h"
+#include "wire.h"
+
+#define SIB_LKEY		0x51B0
+#define SIB_MAX_SGE		32
+#define SIB_MAX_WR		16384
+#define SIB_MAX_CQE		262144
+#define SIB_MAX_QP		65536
+#define SIB_MAX_MSG		0x80000000U
+#define SIB_MAX_MCAST		4096
+#define SIB_MAX_MCAST_QP	256
+#define SIB_QP_TABLE_FIRST	2
+#define SIB_MCAST_HASH		64
+
+/* struct sib_stats - drops and errors above the link, written in port context */
+struct sib_stats {
+	u64 rx_malformed;	/* headers or lengths make no sense */
+	u64 rx_opcode;		/* transport or opcode not supported */
+	u64 rx_lid;		/* not our LID, or LID not allowed */
+	u64 rx_gid;		/* DGID is not ours */
+	u64 rx_state;		/* data packet while the port is not ACTIVE */
+	u64 rx_vl;		/* VL15 to a QP other than 0, or the reverse */
+	u64 rx_no_qp;		/* QP unknown or not in a receiving state */
+	u64 rx_no_mcast;	/* multicast group nobody is attached to */
+	u64 rx_pkey;		/* P_Key violations */
+	u64 rx_qkey;		/* Q_Key violations */
+	u64 rx_no_wqe;		/* no receive work request posted */
+	u64 rx_too_long;	/* longer than the receive buffer */
+	u64 rx_mtu;		/* payload longer than the port's MTU */
+	u64 rx_queue_full;	/* frames dropped before the link (see rx_overrun) */
+	u64 tx_discard;		/* sent while the port could not send */
+	u64 tx_loop;		/* packets looped back */
+	u64 cq_overflow;	/* completions lost: the consumer armed too small a CQ */
+	u64 alloc_fail;		/* sending put off for want of memory */
+};
+
+/**
+ * struct sib_cq - completion queue
+ * @ibcq: ib_core's part
+ * @lock: guards all below
+ * @ring: @size entries
+ * @head: next entry to write
+ * @tail: next entry to poll
+ * @size: entries in @ring, one of them always free
+ * @notify: what was asked for by req_notify_cq, 0 if nothing
+ * @overflow: a completion was lost
+ * @event: link in dev->ev_list while the handler is due; guarded by dev->ev_lock
+ */
+struct sib_cq {
+	struct ib_cq ibcq;
+	spinlock_t lock;
+	struct ib_wc *ring;
+	u32 head;
+	u32 tail;
+	u32 size;
+	enum ib_cq_notify_flags notify;
+	bool overflow;
+	struct list_head event;
+};
+
+/**
+ * struct sib_av - what an address handle says, ready for a packet
+ * @dlid: destination LID
+ * @sl: service level
+ * @path_bits: source path bits (LMC)
+ * @grh: @ghdr is to be sent
+ * @sgid_index: source GID
+ * @ghdr: traffic class, flow label, hop limit and destination GID
+ */
+struct sib_av {
+	u16 dlid;
+	u8 sl;
+	u8 path_bits;
+	bool grh;
+	u8 sgid_index;
+	struct ib_grh ghdr;
+};
+
+struct sib_ah {
+	struct ib_ah ibah;
+	struct rdma_ah_attr attr;
+	struct sib_av av;
+};
+
+struct sib_pd {
+	struct ib_pd ibpd;
+};
+
+struct sib_mr {
+	struct ib_mr ibmr;
+};
+
+/* struct sib_swqe - a send work request, copied when posted */
+struct sib_swqe {
+	u64 wr_id;
+	enum ib_wr_opcode opcode;
+	int send_flags;
+	u32 length;
+	u32 num_sge;
+	__be32 imm;
+	u32 dqpn;
+	u32 qkey;
+	u16 pkey_index;
+	struct sib_av av;
+	struct ib_sge sge[];
+};
+
+/* struct sib_rwqe - a receive work request */
+struct sib_rwqe {
+	u64 wr_id;
+	u32 length;
+	u32 num_sge;
+	struct ib_sge sge[];
+};
+
+/**
+ * struct sib_ring - work queue with one consumer, the port context
+ * @lock: serialises producers; guards @head
+ * @ring: @size entries of @stride bytes
+ * @size: entries, one of them always free
+ * @stride: bytes
+ * @max_sge: gather or scatter entries per work request
+ * @head: next entry to write; released by producers, acquired by the consumer
+ * @tail: next entry to consume; guarded by port->lock, released by the consumer
+ */
+struct sib_ring {
+	spinlock_t lock;
+	void *ring;
+	u32 size;
+	u32 stride;
+	u32 max_sge;
+	u32 head;
+	u32 tail;
+};
+
+/**
+ * struct sib_qp - queue pair
+ * @ibqp: ib_core's part
+ * @sq: send queue
+ * @rq: receive queue
+ * @attr: current attributes; written under port->lock, sq.lock and rq.lock, so
+ *	that any of the three is enough to read
+ * @cap: as created
+ * @sig_all: every send completes with a CQE
+ * @psn: next packet sequence number; guarded by port->lock
+ * @tx: link in port->tx_list while work may be in @sq; guarded by port->tx_lock
+ * @mcast: number of attached groups; guarded by port->lock
+ */
+struct sib_qp {
+	struct ib_qp ibqp;
+	struct sib_ring sq;
+	struct sib_ring rq;
+	struct ib_qp_attr attr;
+	struct ib_qp_cap cap;
+	bool sig_all;
+	u32 psn;
+	struct list_head tx;
+	u32 mcast;
+};
+
+/**
+ * struct sib_mcast - one QP attached to one multicast group
+ * @node: link in port->mcast, guarded by port->lock
+ * @mgid: group
+ * @mlid: its LID
+ * @qp: member
+ */
+struct sib_mcast {
+	struct hlist_node node;
+	union ib_gid mgid;
+	u16 mlid;
+	struct sib_qp *qp;
+};
+
+/**
+ * struct sib_port - the port of a device; see the head of this file
+ * @lock: the port context
+ * @task: the port context's softirq
+ * @timer: schedules @task when link.c wants it; armed by @task
+ * @link: link to the peer; guarded by @lock
+ * @carrier: last carrier state the link was told; guarded by @lock
+ * @enabled: the SM has not disabled the port; guarded by @lock
+ * @retrain: the link must be trained again: set by anyone, taken by @task
+ * @lower: the cable; written under rtnl and @lock
+ * @lower_tracker: reference on @lower
+ * @pt: receive hook on @lower
+ * @rxq: frames received, not yet seen by the link; own lock
+ * @loopq: IB packets to this port itself; own lock
+ * @frame: frame under construction, NULL if none; guarded by @lock
+ * @frame_count: IB packets in @frame; guarded by @lock
+ * @frame_sum: unfolded checksum of @frame; guarded by @lock
+ * @tx_lock: guards @tx_list
+ * @tx_list: QPs with something to send, QP0 first
+ * @tx_starved: an allocation failed, try again with the next tick; guarded by @lock
+ * @qps: QPs by number; guarded by @lock for lookup, own lock for changes
+ * @qp_next: where the search for a free QP number starts
+ * @mcast: attached groups, hashed by MGID; guarded by @lock
+ * @sma: management attributes; own lock
+ * @pma: counters; written under @lock
+ * @stats: drops; written under @lock
+ * @rx_overrun: frames dropped because @rxq was full
+ */
+struct sib_port {
+	spinlock_t lock;
+	struct tasklet_struct task;
+	struct timer_list timer;
+	struct sib_link link;
+	bool carrier;
+	bool enabled;
+	unsigned long retrain;
+	struct net_device __rcu *lower;
+	netdevice_tracker lower_tracker;
+	struct packet_type pt;
+	struct sk_buff_head rxq;
+	struct sk_buff_head loopq;
+	struct sk_buff *frame;
+	unsigned int frame_count;
+	__wsum frame_sum;
+	spinlock_t tx_lock;
+	struct list_head tx_list;
+	bool tx_starved;
+	struct xarray qps;
+	u32 qp_next;
+	struct hlist_head mcast[SIB_MCAST_HASH];
+	struct sib_sma sma;
+	struct sib_pma pma;
+	struct sib_stats stats;
+	atomic_long_t rx_overrun;
+};
+
+struct sib_entry;
+
+/**
+ * struct sib_dev - a device
+ * @ibdev: ib_core's part
+ * @entry: its place in the list of devices; survives ib_core's part
+ * @port: its only port
+ * @ev_lock: guards @ev_list
+ * @ev_list: CQs whose completion handler is due
+ */
+struct sib_dev {
+	struct ib_device ibdev;
+	struct sib_entry *entry;
+	struct sib_port port;
+	spinlock_t ev_lock;
+	struct list_head ev_list;
+};
+
+static inline struct sib_dev *to_sib(struct ib_device *ibdev)
+{
+	return container_of(ibdev, struct sib_dev, ibdev);
+}
+
+static inline struct sib_dev *port_to_dev(struct sib_port *port)
+{
+	return container_of(port, struct sib_dev, port);
+}
+
+static inline struct sib_qp *to_sqp(struct ib_qp *ibqp)
+{
+	return container_of(ibqp, struct sib_qp, ibqp);
+}
+
+static inline struct sib_cq *to_scq(struct ib_cq *ibcq)
+{
+	return container_of(ibcq, struct sib_cq, ibcq);
+}
+
+static inline struct sib_ah *to_sah(struct ib_ah *ibah)
+{
+	return container_of(ibah, struct sib_ah, ibah);
+}
+
+/* device.c */
+extern const struct ib_device_ops sib_device_ops;
+void sib_device_init(struct sib_dev *dev, const char *name, __be64 guid);
+void sib_device_cleanup(struct sib_dev *dev);
+
+/* main.c */
+void sib_entry_gone(struct sib_entry *entry);
+
+/* port.c */
+void sib_port_init(struct sib_port *port, __be64 guid);
+void sib_port_cleanup(struct sib_port *port);
+void sib_port_attach(struct sib_port *port, struct net_device *lower);
+void sib_port_detach(struct sib_port *port);
+void sib_port_lower_changed(struct sib_port *port);
+void sib_port_kick(struct sib_port *port);
+void sib_port_barrier(struct sib_port *port);
+void sib_port_set_enabled(struct sib_port *port, bool enabled);
+void sib_port_pma_refresh(struct sib_port *port);
+u8 sib_port_mtu_cap(unsigned int lower_mtu);
+
+/* tx.c */
+bool sib_tx_run(struct sib_port *port, unsigned long now);
+void sib_tx_reset(struct sib_port *port);
+void sib_tx_queue(struct sib_qp *qp);
+void sib_tx_unqueue(struct sib_qp *qp);
+int sib_tx_reserve(struct sib_port *port, u32 len, unsigned long now);
+void sib_tx_wire(struct sib_port *port, void *va, u32 len, __wsum sum);
+void sib_tx_loop(struct sib_port *port, struct sk_buff *skb, void *va, u32 len);
+
+/* rx.c */
+void sib_rx_packets(struct sib_port *port, struct sk_buff *skb, unsigned int off,
+		    unsigned int len, unsigned int count);
+void sib_rx_packet(struct sib_port *port, struct sk_buff *skb, unsigned int off,
+		   unsigned int len);
+
+/* ud.c */
+int sib_ud_send(struct sib_port *port, struct sib_qp *qp, const struct sib_swqe *wqe,
+		unsigned long now);
+int sib_ud_xmit(struct sib_port *port, struct sib_pkt *pkt, const struct ib_sge *sge,
+		u32 num_sge, unsigned long now);
+void sib_ud_recv(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt *pkt,
+		 struct sk_buff *skb, unsigned int off);
+
+/* qp.c */
+int sib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata);
+int sib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata);
+int sib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		 struct ib_qp_init_attr *init);
+int sib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+void sib_qp_complete_send(struct sib_qp *qp, const struct sib_swqe *wqe,
+			  enum ib_wc_status status);
+void sib_qp_flush(struct sib_port *port, struct sib_qp *qp);
+void sib_qp_send_error(struct sib_port *port, struct sib_qp *qp);
+
+/* post.c */
+int sib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		  const struct ib_send_wr **bad);
+int sib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		  const struct ib_recv_wr **bad);
+int sib_ring_init(struct sib_ring *ring, u32 entries, u32 max_sge, size_t head);
+void sib_ring_free(struct sib_ring *ring);
+void *sib_ring_peek(struct sib_ring *ring);
+void sib_ring_pop(struct sib_ring *ring);
+
+/* cq.c */
+int sib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		  struct compat_create_cq_arg *arg);
+int sib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
+int sib_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
+int sib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+void sib_cq_add(struct sib_cq *cq, const struct ib_wc *wc, bool solicited);
+void sib_cq_run_events(struct sib_dev *dev);
+
+/* ah.c */
+int sib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata);
+int sib_modify_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
+int sib_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
+int sib_destroy_ah(struct ib_ah *ibah, u32 flags);
+
+/* mr.c */
+struct ib_mr *sib_get_dma_mr(struct ib_pd *ibpd, int access);
+struct ib_mr *sib_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 iova, int access,
+			      struct ib_udata *udata);
+int sib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
+int sib_sge_gather(const struct ib_sge *sge, u32 num_sge, void *to, u32 len, __wsum *sum);
+int sib_sge_scatter(const struct ib_sge *sge, u32 num_sge, u32 skip, struct sk_buff *skb,
+		    unsigned int off, u32 len);
+int sib_sge_write(const struct ib_sge *sge, u32 num_sge, const void *from, u32 len);
+
+/* mcast.c */
+int sib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
+int sib_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
+bool sib_mcast_any(struct sib_port *port, const union ib_gid *gid, u16 lid);
+bool sib_mcast_recv(struct sib_port *port, const struct sib_pkt *pkt, struct sk_buff *skb,
+		    unsigned int off);
+
+/* mad.c */
+int sib_process_mad(struct ib_device *ibdev, int flags, u32 port_num, const struct ib_wc *wc,
+		    const struct ib_grh *grh, const struct ib_mad *in, struct ib_mad *out,
+		    size_t *out_size, u16 *out_pkey_index);
+extern const struct sib_sma_ops sib_mad_sma_ops;
+
+/* stats.c */
+void sib_stats_init(void);
+struct rdma_hw_stats *sib_alloc_hw_port_stats(struct ib_device *ibdev, u32 port_num);
+int sib_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 port_num,
+		     int index);
+
+#endif /* SIB_H */

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Sending. The port context takes work requests from the QPs in turn and packs
+ * their packets into frames, as many as fit, until the queues are empty or the
+ * link's window is full; then they wait on their queues. A packet is built in
+ * a page fragment, which is the only copy made, and becomes a fragment of the
+ * frame or of a looped packet.
+ */
+#include <linux/etherdevice.h>
+#include <linux/bitops.h>
+#include <net/checksum.h>
+
+#include "sib.h"
+
+/* Work requests taken per run, and per QP before it is another one's turn */
+#define TX_BUDGET	128
+#define TX_QP_BUDGET	16
+
+/**
+ * sib_tx_queue - have the port context look at a QP's send queue
+ * @qp: the QP
+ *
+ * Context: any.
+ */
+void sib_tx_queue(struct sib_qp *qp)
+{
+	struct sib_port *port = &to_sib(qp->ibqp.device)->port;
+	unsigned long flags;
+
+	spin_lock_irqsave(&port->tx_lock, flags);
+	if (list_empty(&qp->tx)) {
+		if (qp->ibqp.qp_type == IB_QPT_SMI)
+			list_add(&qp->tx, &port->tx_list);
+		else
+			list_add_tail(&qp->tx, &port->tx_list);
+	}
+	spin_unlock_irqrestore(&port->tx_lock, flags);
+	sib_port_kick(port);
+}
+
+/**
+ * sib_tx_unqueue - forget a QP that is about to go
+ * @qp: the QP, port locked
+ */
+void sib_tx_unqueue(struct sib_qp *qp)
+{
+	struct sib_port *port = &to_sib(qp->ibqp.device)->port;
+	unsigned long flags;
+
+	lockdep_assert_held(&port->lock);
+	spin_lock_irqsave(&port->tx_lock, flags);
+	list_del_init(&qp->tx);
+	spin_unlock_irqrestore(&port->tx_lock, flags);
+}
+
+/* Next QP with something to send, taken off the list */
+static struct sib_qp *next_qp(struct sib_port *port)
+{
+	struct sib_qp *qp;
+
+	spin_lock_irq(&port->tx_lock);
+	qp = list_first_entry_or_null(&port->tx_list, struct sib_qp, tx);
+	if (qp)
+		list_del_init(&qp->tx);
+	spin_unlock_irq(&port->tx_lock);
+	return qp;
+}
+
+static void requeue(struct sib_port *port, struct sib_qp *qp, bool first)
+{
+	spin_lock_irq(&port->tx_lock);
+	if (list_empty(&qp->tx)) {
+		if (first)
+			list_add(&qp->tx, &port->tx_list);
+		else
+			list_add_tail(&qp->tx, &port->tx_list);
+	}
+	spin_unlock_irq(&port->tx_lock);
+}
+
+static void frame_send(struct sib_port *port, unsigned long now)
+{
+	struct sk_buff *frame = port->frame;
+
+	lockdep_assert_held(&port->lock);
+	if (!frame)
+		return;
+	port->frame = NULL;
+	sib_link_send(&port->link, frame, port->frame_count, port->frame_sum, now);
+}
+
+/**
+ * sib_tx_reset - drop the frame under construction
+ * @port: the port, locked
+ */
+void sib_tx_reset(struct sib_port *port)
+{
+	lockdep_assert_held(&port->lock);
+	kfree_skb(port->frame);
+	port->frame = NULL;
+}
+
+/**
+ * sib_tx_reserve - make room for a packet in the frame under construction
+ * @port: the port, locked; its link is up
+ * @len: bytes of the packet
+ * @now: jiffies
+ *
+ * Return: 0; -EAGAIN if the window is full; -ENOMEM.
+ */
+int sib_tx_reserve(struct sib_port *port, u32 len, unsigned long now)
+{
+	struct sk_buff *frame = port->frame;
+	unsigned int head = LL_MAX_HEADER + SIB_LINK_HLEN;
+
+	lockdep_assert_held(&port->lock);
+	if (frame && (SIB_LINK_HLEN + frame->len + len > sib_link_max_frame(&port->link) ||
+		      skb_shinfo(frame)->nr_frags == MAX_SKB_FRAGS ||
+		      port->frame_count == U8_MAX)) {
+		frame_send(port, now);
+		frame = NULL;
+	}
+	if (frame)
+		return 0;
+	if (!sib_link_can_send(&port->link))
+		return -EAGAIN;
+	frame = alloc_skb_fclone(head, GFP_ATOMIC | __GFP_NOWARN);
+	if (!frame)
+		return -ENOMEM;
+	skb_reserve(frame, head);
+	port->frame = frame;
+	port->frame_count = 0;
+	port->frame_sum = 0;
+	return 0;
+}
+
+static void add_frag(struct sk_buff *skb, void *va, u32 len)
+{
+	struct page *page = virt_to_head_page(va);
+
+	skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, page, va - page_address(page), len,
+			SKB_DATA_ALIGN(len));
+}
+
+/**
+ * sib_tx_wire - add a packet to the frame under construction
+ * @port: the port, locked; sib_tx_reserve() made room
+ * @va: the packet, from napi_alloc_frag(); its reference passes on
+ * @len: bytes, a multiple of 4
+ * @sum: its unfolded checksum
+ */
+void sib_tx_wire(struct sib_port *port, void *va, u32 len, __wsum sum)
+{
+	lockdep_assert_held(&port->lock);
+	add_frag(port->frame, va, len);
+	port->frame_sum = csum_add(port->frame_sum, sum);
+	port->frame_count++;
+}
+
+/**
+ * sib_tx_loop - receive a packet of this port
+ * @port: the port, locked
+ * @skb: empty, from alloc_skb(0)
+ * @va: the packet, from napi_alloc_frag(); its reference passes on
+ * @len: bytes
+ */
+void sib_tx_loop(struct sib_port *port, struct sk_buff *skb, void *va, u32 len)
+{
+	lockdep_assert_held(&port->lock);
+	add_frag(skb, va, len);
+	port->stats.tx_loop++;
+	skb_queue_tail(&port->loopq, skb);
+}
+
+/*
+ * Send what one QP has. Returns how many requests were taken, or a negative
+ * errno if the port cannot send more for now.
+ */
+static int run_qp(struct sib_port *port, struct sib_qp *qp, unsigned long now)
+{
+	struct sib_swqe *wqe;
+	int n = 0, status;
+
+	if (qp->attr.qp_state == IB_QPS_ERR || qp->attr.qp_state == IB_QPS_SQE) {
+		sib_qp_flush(port, qp);
+		return 0;
+	}
+	while (n < TX_QP_BUDGET && qp->attr.qp_state == IB_QPS_RTS &&
+	       (wqe = sib_ring_peek(&qp->sq))) {
+		status = sib_ud_send(port, qp, wqe, now);
+		if (status < 0)
+			return status;
+		sib_qp_complete_send(qp, wqe, status);
+		sib_ring_pop(&qp->sq);
+		n++;
+		if (status != IB_WC_SUCCESS) {
+			sib_qp_send_error(port, qp);
+			sib_qp_flush(port, qp);
+			break;
+		}
+	}
+	return n;
+}
+
+/**
+ * sib_tx_run - send what can be sent
+ * @port: the port, locked
+ * @now: jiffies
+ *
+ * Context: the port's tasklet. Return: true if there is more to do at once.
+ */
+bool sib_tx_run(struct sib_port *port, unsigned long now)
+{
+	int budget = TX_BUDGET, n = 0;
+	struct sib_qp *qp = NULL;
+
+	lockdep_assert_held(&port->lock);
+	port->tx_starved = false;
+	while (budget > 0 && (qp = next_qp(port))) {
+		n = run_qp(port, qp, now);
+		if (n < 0) {
+			requeue(port, qp, true);
+			break;
+		}
+		budget -= max(n, 1);
+		if (qp->attr.qp_state == IB_QPS_RTS && sib_ring_peek(&qp->sq))
+			requeue(port, qp, false);
+	}
+	if (n == -ENOMEM) {
+		port->tx_starved = true;
+		port->stats.alloc_fail++;
+	}
+	frame_send(port, now);
+	return budget <= 0;
+}

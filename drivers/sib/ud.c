@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Unreliable datagram: a work request becomes one packet, a packet completes
+ * one receive request. QP0 and QP1 are datagram QPs with their own rules for
+ * VL, P_Key and Q_Key (IBA vol. 1, 3.5.3, 9.8.3, 10.2.4).
+ */
+#include <linux/bitops.h>
+#include <net/checksum.h>
+
+#include "sib.h"
+
+static bool is_own_lid(struct sib_port *port, u16 dlid)
+{
+	u16 lid = READ_ONCE(port->sma.lid);
+
+	return lid && (dlid >> READ_ONCE(port->sma.lmc)) == (lid >> READ_ONCE(port->sma.lmc));
+}
+
+static void count_xmit(struct sib_port *port, const struct sib_pkt *pkt)
+{
+	sib_pma_inc(&port->pma, SIB_PC_XMIT_PKTS);
+	sib_pma_add(&port->pma, SIB_PC_XMIT_DATA, pkt->len);
+	sib_pma_inc(&port->pma, sib_lid_is_mcast(pkt->dlid) ? SIB_PC_MCAST_XMIT :
+							     SIB_PC_UCAST_XMIT);
+}
+
+static void discard(struct sib_port *port)
+{
+	port->stats.tx_discard++;
+	sib_pma_inc(&port->pma, SIB_PC_XMIT_DISCARDS);
+}
+
+/* Whether the port may put a packet on the cable, and on which VL. */
+static bool may_send(struct sib_port *port, struct sib_pkt *pkt)
+{
+	if (port->link.state != SIB_LINK_UP)
+		return false;
+	if (pkt->vl == SIB_VL15)
+		return true;
+	pkt->vl = READ_ONCE(port->sma.sl2vl[pkt->sl]);
+	return READ_ONCE(port->sma.state) == IB_PORT_ACTIVE && pkt->vl != SIB_VL15;
+}
+
+/* Headers, payload, pad and ICRC. Returns 0 or -EACCES. */
+static int build(u8 *va, const struct sib_pkt *pkt, const struct ib_sge *sge, u32 num_sge,
+		 __wsum *sum)
+{
+	u32 tail = pkt->hlen + pkt->plen;
+	__wsum payload = 0;
+	int err;
+
+	sib_pkt_build(va, pkt);
+	err = sib_sge_gather(sge, num_sge, va + pkt->hlen, pkt->plen, &payload);
+	if (err)
+		return err;
+	memset(va + tail, 0, pkt->len - tail);
+	*sum = csum_partial(va, pkt->hlen, payload);
+	return 0;
+}
+
+/**
+ * sib_ud_xmit - send a packet to the cable, to this port, or both
+ * @port: the port, locked
+ * @pkt: its header fields; the lengths but @plen, the pad and, except for
+ *	VL15, the virtual lane are worked out here
+ * @sge: the payload
+ * @num_sge: entries of @sge
+ * @now: jiffies
+ *
+ * A packet the port may not send in its state is discarded and counted.
+ *
+ * Context: the port's tasklet. Return: 0; -EAGAIN if it must wait for the
+ * link's window; -ENOMEM; -EACCES if @sge is not valid.
+ */
+int sib_ud_xmit(struct sib_port *port, struct sib_pkt *pkt, const struct ib_sge *sge,
+		u32 num_sge, unsigned long now)
+{
+	bool mcast = sib_lid_is_mcast(pkt->dlid);
+	bool loop = mcast ? sib_mcast_any(port, &pkt->ghdr.dgid, pkt->dlid) :
+			    is_own_lid(port, pkt->dlid);
+	bool wire = mcast || !loop;
+	struct sk_buff *skb = NULL;
+	__wsum sum;
+	void *va;
+	int err;
+
+	if (wire && !may_send(port, pkt)) {
+		discard(port);
+		return 0;
+	}
+	pkt->hlen = sib_pkt_hlen(pkt);
+	pkt->pad = -pkt->plen & 3;
+	pkt->len = pkt->hlen + pkt->plen + pkt->pad + SIB_ICRC_LEN;
+	if (wire) {
+		err = sib_tx_reserve(port, pkt->len, now);
+		if (err)
+			return err;
+	}
+	if (loop) {
+		skb = alloc_skb(0, GFP_ATOMIC | __GFP_NOWARN);
+		if (!skb)
+			return -ENOMEM;
+	}
+	va = napi_alloc_frag(SKB_DATA_ALIGN(pkt->len));
+	if (!va) {
+		kfree_skb(skb);
+		return -ENOMEM;
+	}
+	err = build(va, pkt, sge, num_sge, &sum);
+	if (err) {
+		skb_free_frag(va);
+		kfree_skb(skb);
+		return err;
+	}
+	if (wire && loop)
+		get_page(virt_to_head_page(va));
+	if (wire) {
+		sib_tx_wire(port, va, pkt->len, sum);
+		count_xmit(port, pkt);
+	}
+	if (loop)
+		sib_tx_loop(port, skb, va, pkt->len);
+	return 0;
+}
+
+static void fill_grh(struct sib_port *port, const struct sib_av *av, struct sib_pkt *pkt)
+{
+	pkt->grh = true;
+	pkt->ghdr = av->ghdr;
+	pkt->ghdr.sgid.global.subnet_prefix = READ_ONCE(port->sma.gid_prefix);
+	pkt->ghdr.sgid.global.interface_id = READ_ONCE(port->sma.guids[av->sgid_index]);
+}
+
+static u16 send_pkey(struct sib_port *port, struct sib_qp *qp, const struct sib_swqe *wqe)
+{
+	switch (qp->ibqp.qp_type) {
+	case IB_QPT_SMI:
+		return IB_DEFAULT_PKEY_FULL;
+	case IB_QPT_GSI:
+		return READ_ONCE(port->sma.pkeys[wqe->pkey_index % SIB_NUM_PKEYS]);
+	default:
+		return READ_ONCE(port->sma.pkeys[qp->attr.pkey_index]);
+	}
+}
+
+/**
+ * sib_ud_send - send one work request
+ * @port: the port, locked
+ * @qp: UD, SMI or GSI QP
+ * @wqe: the request
+ * @now: jiffies
+ *
+ * Return: enum ib_wc_status of the completion, or -EAGAIN or -ENOMEM if the
+ * request must be tried again later.
+ */
+int sib_ud_send(struct sib_port *port, struct sib_qp *qp, const struct sib_swqe *wqe,
+		unsigned long now)
+{
+	u16 lid = READ_ONCE(port->sma.lid);
+	struct sib_pkt pkt = {
+		.sl = wqe->av.sl,
+		.solicited = !!(wqe->send_flags & IB_SEND_SOLICITED),
+		.opcode = wqe->opcode == IB_WR_SEND_WITH_IMM ? SIB_OP_UD_SEND_IMM :
+							       SIB_OP_UD_SEND,
+		.dlid = wqe->av.dlid,
+		.pkey = send_pkey(port, qp, wqe),
+		.plen = wqe->length,
+		.dqpn = sib_lid_is_mcast(wqe->av.dlid) ? SIB_QPN_MCAST : wqe->dqpn,
+		.psn = qp->psn,
+		.qkey = (s32)wqe->qkey < 0 ? qp->attr.qkey : wqe->qkey,
+		.sqpn = qp->ibqp.qp_num,
+		.imm = wqe->imm,
+	};
+	int err;
+
+	if (qp->ibqp.qp_type == IB_QPT_SMI)
+		pkt.vl = SIB_VL15;
+	pkt.slid = lid ? lid | (wqe->av.path_bits & ((1 << READ_ONCE(port->sma.lmc)) - 1)) :
+			 SIB_LID_PERMISSIVE;
+	if (wqe->length > ib_mtu_enum_to_int(READ_ONCE(port->sma.mtu)))
+		return IB_WC_LOC_LEN_ERR;
+	if (wqe->av.grh)
+		fill_grh(port, &wqe->av, &pkt);
+	else if (sib_lid_is_mcast(pkt.dlid))
+		return IB_WC_LOC_QP_OP_ERR;	/* multicast needs a GRH */
+	if (!(pkt.pkey & 0x7FFF)) {
+		discard(port);
+		return IB_WC_SUCCESS;
+	}
+	err = sib_ud_xmit(port, &pkt, wqe->sge, wqe->num_sge, now);
+	if (err == -EACCES)
+		return IB_WC_LOC_PROT_ERR;
+	if (err)
+		return err;
+	qp->psn = (qp->psn + 1) & 0xFFFFFF;
+	return IB_WC_SUCCESS;
+}
+
+static void violation(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt *pkt,
+		      bool qkey)
+{
+	if (qkey)
+		port->stats.rx_qkey++;
+	else
+		port->stats.rx_pkey++;
+	sib_sma_violation(&port->sma, qkey, qkey ? pkt->qkey : pkt->pkey, pkt->sl, pkt->sqpn,
+			  qp->ibqp.qp_num, pkt->slid, pkt->dlid, jiffies);
+}
+
+/* P_Key and Q_Key. Returns the P_Key index, or -1 if the packet is refused. */
+static int check_keys(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt *pkt)
+{
+	bool gsi = qp->ibqp.qp_type == IB_QPT_GSI;
+	int index;
+
+	if (qp->ibqp.qp_type == IB_QPT_SMI)
+		return 0;
+	index = sib_sma_pkey_find(&port->sma, pkt->pkey, gsi ? -1 : qp->attr.pkey_index);
+	if (index < 0) {
+		violation(port, qp, pkt, false);
+		sib_pma_inc(&port->pma, SIB_PC_RCV_CONSTRAINT);
+		return -1;
+	}
+	if (pkt->qkey != (gsi ? IB_QP1_QKEY : qp->attr.qkey)) {
+		violation(port, qp, pkt, true);
+		return -1;
+	}
+	return index;
+}
+
+static void complete_recv(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt *pkt,
+			  u64 wr_id, int pkey_index, int err)
+{
+	struct ib_wc wc = {
+		.wr_id = wr_id,
+		.status = err ? IB_WC_LOC_PROT_ERR : IB_WC_SUCCESS,
+		.opcode = IB_WC_RECV,
+		.byte_len = pkt->plen + SIB_GRH_LEN,
+		.qp = &qp->ibqp,
+		.src_qp = pkt->sqpn,
+		.slid = pkt->slid,
+		.sl = pkt->sl,
+		.pkey_index = pkey_index,
+		.wc_flags = pkt->grh ? IB_WC_GRH : 0,
+		.port_num = 1,
+	};
+
+	if (sib_lid_is_ucast(pkt->dlid))
+		wc.dlid_path_bits = pkt->dlid & ((1 << READ_ONCE(port->sma.lmc)) - 1);
+	if (pkt->opcode == SIB_OP_UD_SEND_IMM) {
+		wc.wc_flags |= IB_WC_WITH_IMM;
+		wc.ex.imm_data = pkt->imm;
+	}
+	sib_cq_add(to_scq(qp->ibqp.recv_cq), &wc, pkt->solicited);
+}
+
+static void no_buffer(struct sib_port *port, struct sib_qp *qp)
+{
+	port->stats.rx_no_wqe++;
+	if (qp->ibqp.qp_type == IB_QPT_SMI)
+		sib_pma_inc(&port->pma, SIB_PC_VL15_DROPPED);
+}
+
+/**
+ * sib_ud_recv - give a packet to a QP
+ * @port: the port, locked
+ * @qp: UD, SMI or GSI QP
+ * @pkt: headers
+ * @skb: where the payload is
+ * @off: at which offset
+ *
+ * What does not fit the QP is dropped and counted.
+ */
+void sib_ud_recv(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt *pkt,
+		 struct sk_buff *skb, unsigned int off)
+{
+	struct sib_rwqe *wqe;
+	int index, err = 0;
+
+	lockdep_assert_held(&port->lock);
+	if ((qp->ibqp.qp_type == IB_QPT_SMI) != (pkt->vl == SIB_VL15)) {
+		port->stats.rx_vl++;
+		return;
+	}
+	if (qp->attr.qp_state < IB_QPS_RTR || qp->attr.qp_state > IB_QPS_SQE) {
+		port->stats.rx_no_qp++;
+		return;
+	}
+	index = check_keys(port, qp, pkt);
+	if (index < 0)
+		return;
+	wqe = sib_ring_peek(&qp->rq);
+	if (!wqe) {
+		no_buffer(port, qp);
+		return;
+	}
+	if (wqe->length < pkt->plen + SIB_GRH_LEN) {
+		port->stats.rx_too_long++;
+		return;
+	}
+	if (pkt->grh)
+		err = sib_sge_write(wqe->sge, wqe->num_sge, &pkt->ghdr, SIB_GRH_LEN);
+	if (!err)
+		err = sib_sge_scatter(wqe->sge, wqe->num_sge, SIB_GRH_LEN, skb, off, pkt->plen);
+	complete_recv(port, qp, pkt, wqe->wr_id, index, err);
+	sib_ring_pop(&qp->rq);
+}
