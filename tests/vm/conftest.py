@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""Labs for the VM tests.
+
+A test takes the fixture `lab` and says with @pytest.mark.labs(...) on which
+labs it runs (default: our driver on both hosts, IB MTU 4096). Tests that need
+the same lab run one after another on one instance of it. Around each test the
+state of both hosts is compared and their kernel logs are scanned.
+
+Kernels: the first one of --kernel gets every test, the others those marked
+smoke; --full gives all of them everything.
+"""
+
+import subprocess
+
+import pytest
+
+from harness import HOSTS, LAB, Config, Lab, difference, other, snapshot, until
+
+DRIVER_PAIRS = {"ours": ("ours", "ours"), "intree": ("intree", "intree"),
+                "mixed": ("ours", "intree"), "mixed-swapped": ("intree", "ours")}
+RESTORE_SECONDS = 40
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("openipoib")
+    group.addoption("--kernel", default="6.1,6.12",
+                    help="kernels, comma separated (default 6.1,6.12)")
+    group.addoption("--full", action="store_true", help="every test on every kernel")
+    group.addoption("--driver", default=None, choices=("ours", "intree"),
+                    help="run everything with this driver on both hosts")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "smoke: runs on every kernel")
+    config.addinivalue_line("markers", "labs(drivers, mtus): the labs a test runs on")
+    config.addinivalue_line("markers", "ours_only: about what the in-tree driver does worse")
+
+
+def _wanted(number, pair, mtu, smoke):
+    """Whether a lab of the kernel of this number is used without --full."""
+    if number:
+        return smoke and mtu == 4096 and pair in ("ours", "mixed")
+    return pair == "ours" or (mtu == 4096 and pair != "mixed-swapped")
+
+
+def _configs(metafunc):
+    option = metafunc.config.getoption
+    marker = metafunc.definition.get_closest_marker("labs")
+    chosen = marker.kwargs if marker else {}
+    smoke = metafunc.definition.get_closest_marker("smoke") is not None
+    pairs = chosen.get("drivers", ["ours"])
+    if option("--driver") == "intree":
+        pairs = [] if metafunc.definition.get_closest_marker("ours_only") else ["ours"]
+    drivers = dict(DRIVER_PAIRS)
+    if option("--driver") == "intree":
+        drivers["ours"] = drivers["intree"]
+    elif option("--driver") == "ours":
+        pairs = [pair for pair in pairs if pair == "ours"]
+    return [Config(kernel, *drivers[pair], mtu)
+            for number, kernel in enumerate(option("--kernel").split(","))
+            for pair in pairs for mtu in chosen.get("mtus", [4096])
+            if option("--full") or _wanted(number, pair, mtu, smoke)]
+
+
+def pytest_generate_tests(metafunc):
+    if "lab_config" in metafunc.fixturenames:
+        metafunc.parametrize("lab_config", _configs(metafunc), ids=str, scope="session")
+
+
+def pytest_collection_modifyitems(items):
+    """One boot per lab: sort by lab, keep the order of tests within each.
+
+    What needs no lab comes last: it looks at what the labs have left behind.
+    """
+    def config(item):
+        return item.callspec.params.get("lab_config") if hasattr(item, "callspec") else None
+
+    order = {}
+    for item in items:
+        order.setdefault(config(item), len(order))
+    order[None] = len(items)
+    items.sort(key=lambda item: order[config(item)])
+
+
+class _Current:
+    """The lab that is up now, replaced when a test needs another one."""
+
+    def __init__(self):
+        self.lab = None
+        self.broken = {}
+
+    def get(self, config):
+        if config in self.broken:
+            pytest.fail(f"lab {config} is broken: {self.broken[config]}", pytrace=False)
+        if self.lab and self.lab.config == config:
+            return self.lab
+        self.end()
+        try:
+            self.lab = Lab(config)
+        except (RuntimeError, subprocess.TimeoutExpired) as error:
+            subprocess.run([LAB, "down"], capture_output=True, timeout=60, check=False)
+            self.broken[config] = str(error)
+            pytest.fail(str(error), pytrace=False)
+        return self.lab
+
+    def discard(self, reason):
+        """A test left the lab in a state that would fail all later ones: boot anew."""
+        if self.lab:
+            print(f"lab {self.lab.config} is started anew: {reason}")
+            self.lab.down()
+            self.lab = None
+
+    def end(self):
+        if self.lab:
+            status, said = self.lab.down()
+            config, self.lab = self.lab.config, None
+            assert status == 0, f"lab down after {config}: status {status}\n{said}"
+
+
+@pytest.fixture(scope="session")
+def current_lab():
+    current = _Current()
+    yield current
+    current.end()
+
+
+@pytest.hookimpl(tryfirst=True, hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    setattr(item, f"report_{call.when}", outcome.get_result())
+
+
+@pytest.fixture
+def lab(request, lab_config, current_lab):
+    """A lab in which both hosts reach each other, checked again after the test."""
+    lab = current_lab.get(lab_config)
+    for host in HOSTS:
+        lab.reachable(host, f"10.10.0.{other(host)[1:]}")
+    lab.mark(f"start {request.node.name}")
+    before = {host: snapshot(lab, host) for host in HOSTS}
+    yield lab
+    lab.mark(f"end {request.node.name}")
+    problems = lab.splats() + lab.dmesg_splats()
+    if problems:
+        current_lab.discard("kernel splat")
+        pytest.fail("kernel splats:\n" + "\n".join(problems), pytrace=False)
+    report = getattr(request.node, "report_call", None)
+    try:
+        _check_restored(lab, before)
+    except AssertionError as error:
+        current_lab.discard("state not restored")
+        if report is not None and report.passed:
+            pytest.fail(f"state not as before the test: {error}", pytrace=False)
+
+
+def _check_restored(lab, before):
+    for host in HOSTS:
+        seen = {}
+
+        def same(host=host, seen=seen):
+            seen["lines"] = difference(before[host], snapshot(lab, host))
+            return not seen["lines"]
+
+        until(same, RESTORE_SECONDS, lambda host=host, seen=seen: f"{host}: "
+              + "\n".join(seen["lines"]), interval=0.5)

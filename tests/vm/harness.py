@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""What the VM tests share: a lab driven through its command line, conditions
+with deadlines, and snapshots of a host's network state."""
+
+import contextlib
+import json
+import re
+import shlex
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[2]
+LAB = TOP / "scripts" / "lab"
+GUEST = Path(__file__).resolve().parent / "guest"
+HOSTS = ("h1", "h2")
+
+sys.path.insert(0, str(TOP / "scripts"))
+import splat  # noqa: E402
+
+
+def other(host):
+    return "h2" if host == "h1" else "h1"
+
+
+def ipv4(host, port=0):
+    return f"10.10.{port}.{host[1:]}"
+
+
+def ipv6(host, port=0):
+    return f"fd10::{host[1:]}" if port == 0 else f"fd10:{port}::{host[1:]}"
+
+
+def until(condition, deadline, what, interval=0.1):
+    """Wait until @condition() is true; its value is returned.
+
+    @what: the condition in words, or a callable that says what is seen instead.
+    """
+    end = time.monotonic() + deadline
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() >= end:
+            text = what() if callable(what) else what
+            raise AssertionError(f"not within {deadline} s: {text}")
+        time.sleep(interval)
+
+
+@dataclass(frozen=True)
+class Config:
+    """What makes one lab differ from another."""
+
+    kernel: str
+    h1: str = "ours"
+    h2: str = "ours"
+    ib_mtu: int = 4096
+
+    def __str__(self):
+        drivers = self.h1 if self.h1 == self.h2 else f"{self.h1}+{self.h2}"
+        return f"{self.kernel}-{drivers}-{self.ib_mtu}"
+
+    def arguments(self):
+        return ["--kernel", self.kernel, "--driver", f"h1={self.h1}", "--driver", f"h2={self.h2}",
+                "--ib-mtu", str(self.ib_mtu)]
+
+
+class Result:
+    """A finished command of a guest."""
+
+    def __init__(self, host, argv, status, out, err):
+        self.host, self.argv, self.status, self.out, self.err = host, argv, status, out, err
+
+    def __str__(self):
+        return (f"{self.host}: {shlex.join(self.argv)}: status {self.status}\n"
+                f"{self.out}{self.err}")
+
+
+class Background:
+    """A command running in a guest; ended with the `with` block."""
+
+    def __init__(self, host, argv):
+        self.host, self.argv = host, argv
+        self.process = subprocess.Popen([LAB, "exec", host, "--", *argv], text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.communicate(timeout=15)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.communicate()
+
+    def line(self, timeout=30):
+        """The next line the command prints."""
+        with self._watchdog(timeout):
+            text = self.process.stdout.readline()
+        assert text, f"{self.host}: {shlex.join(self.argv)} ended early: {self.finish(10)}"
+        return text.rstrip("\n")
+
+    def tell(self, text):
+        """Write a line to the command's standard input."""
+        self.process.stdin.write(text + "\n")
+        self.process.stdin.flush()
+
+    @contextlib.contextmanager
+    def _watchdog(self, timeout):
+        import threading
+        timer = threading.Timer(timeout, self.process.kill)
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def finish(self, timeout=60):
+        """Wait for the end; its Result."""
+        try:
+            out, err = self.process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            out, err = self.process.communicate()
+            raise AssertionError(f"{self.host}: {shlex.join(self.argv)}: "
+                                 f"not done within {timeout} s\n{out}{err}") from None
+        return Result(self.host, self.argv, self.process.returncode, out, err)
+
+    def stop(self, timeout=30):
+        """Send SIGINT and wait for the end; its Result."""
+        import signal
+        self.process.send_signal(signal.SIGINT)
+        return self.finish(timeout)
+
+
+class Lab:
+    """A lab that is up."""
+
+    def __init__(self, config):
+        self.config = config
+        self.consoles = {}
+        self.scanned = {}
+        done = subprocess.run([LAB, "up", *config.arguments()], text=True, capture_output=True,
+                              timeout=400, check=False)
+        if done.returncode:
+            raise RuntimeError(f"lab up {' '.join(config.arguments())}: status "
+                               f"{done.returncode}\n{done.stdout}\n{done.stderr}")
+        self.boot_log = done.stdout
+        self.consoles = {h["name"]: Path(h["console"]) for h in self.status()["hosts"]}
+        self.scanned = dict.fromkeys(HOSTS, 0)
+
+    def down(self):
+        """End the lab. Returns its exit status and what it said."""
+        done = subprocess.run([LAB, "down"], text=True, capture_output=True, timeout=60,
+                              check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    def status(self):
+        done = subprocess.run([LAB, "status", "-j"], text=True, capture_output=True, timeout=60,
+                              check=False)
+        return json.loads(done.stdout)
+
+    def background(self, host, *argv):
+        return Background(host, [str(a) for a in argv])
+
+    def run(self, host, *argv, timeout=60, check=True):
+        """Run a command in a guest; a Result. With @check it must succeed."""
+        argv = [str(a) for a in argv]
+        try:
+            done = subprocess.run([LAB, "exec", host, "--", *argv], text=True, errors="replace",
+                                  stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout,
+                                  check=False)
+        except subprocess.TimeoutExpired as error:
+            raise AssertionError(f"{host}: {shlex.join(argv)}: not done within {timeout} s\n"
+                                 f"{error.stdout or ''}{error.stderr or ''}") from None
+        result = Result(host, argv, done.returncode, done.stdout, done.stderr)
+        assert not check or result.status == 0, str(result)
+        return result
+
+    def out(self, host, *argv, **options):
+        return self.run(host, *argv, **options).out
+
+    def ok(self, host, *argv, **options):
+        return self.run(host, *argv, check=False, **options).status == 0
+
+    def sh(self, host, script, **options):
+        return self.run(host, "sh", "-c", script, **options)
+
+    def json(self, host, *argv):
+        return json.loads(self.out(host, *argv) or "[]")
+
+    def helper(self, host, name, *argv, **options):
+        """Run a script of tests/vm/guest in a guest."""
+        return self.run(host, "/usr/bin/python3", GUEST / name, *argv, **options)
+
+    def helper_background(self, host, name, *argv):
+        return self.background(host, "/usr/bin/python3", "-u", GUEST / name, *argv)
+
+    def read(self, host, path):
+        return self.out(host, "cat", path).strip()
+
+    def cable(self, port, action):
+        done = subprocess.run([LAB, "cable", port, action], text=True, capture_output=True,
+                              timeout=30, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def ping(self, host, target, *options, timeout=60, check=True):
+        """One ping run. Returns (transmitted, received)."""
+        result = self.run(host, "ping", "-q", *options, target, timeout=timeout, check=False)
+        match = re.search(r"(\d+) packets transmitted, (\d+) received", result.out)
+        assert match, str(result)
+        sent, received = int(match[1]), int(match[2])
+        assert not check or sent == received, str(result)
+        return sent, received
+
+    def reachable(self, host, target, deadline=30):
+        until(lambda: self.ok(host, "ping", "-q", "-c1", "-W1", target), deadline,
+              f"{host} reaches {target}", interval=0)
+
+    def carrier(self, host, netdev="ib0"):
+        return self.out(host, "cat", f"/sys/class/net/{netdev}/carrier", check=False).strip() == "1"
+
+    def port_state(self, host, device="sib0"):
+        return self.out(host, "cat", f"/sys/class/infiniband/{device}/ports/1/state",
+                        check=False).strip()
+
+    def hw_counters(self, host, device="sib0"):
+        folder = f"/sys/class/infiniband/{device}/ports/1/hw_counters"
+        lines = self.sh(host, f"cd {folder} && grep -H . *").out.splitlines()
+        return {name: int(value) for name, _, value in (line.partition(":") for line in lines)
+                if value.isdigit()}
+
+    def net_stats(self, host, netdev="ib0"):
+        return self.json(host, "ip", "-j", "-s", "link", "show", netdev)[0]["stats64"]
+
+    def address(self, host, netdev="ib0", port=0):
+        """Set ib0 up with the lab's addresses, as `lab up` does."""
+        prefix = f"{ipv6(host, port)}/64"
+        self.sh(host, f"ip link set {netdev} up && "
+                      f"ip addr replace {ipv4(host, port)}/24 dev {netdev} && "
+                      f"ip addr replace {prefix} dev {netdev} nodad")
+
+    # Splats and the kernel log
+
+    def mark(self, text):
+        """Put a line into every guest's kernel log."""
+        for host in HOSTS:
+            self.sh(host, f"echo {shlex.quote('openipoib-test: ' + text)} > /dev/kmsg", check=False)
+
+    def splats(self):
+        """Splats on the consoles since the last call, as text."""
+        found = []
+        for host, path in self.consoles.items():
+            text = path.read_bytes().decode(errors="replace") if path.exists() else ""
+            new = text[self.scanned.get(host, 0):]
+            self.scanned[host] = len(text)
+            found += [f"{host}: {item.kind}: {item.excerpt}" for item in splat.scan(new)]
+        return found
+
+    def dmesg_splats(self):
+        """Splats in every guest's kernel ring buffer, as text."""
+        return [f"{host}: {item.kind}: {item.excerpt}" for host in HOSTS
+                for item in splat.scan(self.out(host, "dmesg"))]
+
+
+def snapshot(lab, host):
+    """The network state of a host that a test must leave as it found it."""
+    links = {}
+    for link in lab.json(host, "ip", "-j", "-d", "link", "show"):
+        links[link["ifname"]] = {
+            "flags": sorted(link["flags"]), "mtu": link["mtu"],
+            "operstate": link["operstate"],
+            # Flags and QPN of an IPoIB address change when the driver starts anew.
+            "address": link.get("address", "")[12 if link["link_type"] == "infiniband" else 0:],
+            "kind": link.get("linkinfo", {}).get("info_kind"),
+            "txqlen": link.get("txqlen")}
+    addresses = {
+        entry["ifname"]: sorted(f"{a['local']}/{a['prefixlen']} {a['scope']}"
+                                for a in entry["addr_info"] if "local" in a)
+        for entry in lab.json(host, "ip", "-j", "addr", "show")}
+    groups = {entry["ifname"]: sorted(json.dumps(m, sort_keys=True) for m in entry["maddr"])
+              for entry in lab.json(host, "ip", "-j", "maddr", "show")
+              if entry["ifname"].startswith("ib")}
+    rdma = {link["ifname"]: {k: link.get(k) for k in ("state", "physical_state", "netdev", "lid")}
+            for link in lab.json(host, "rdma", "-j", "link", "show")}
+    devices = {dev["ifname"]: {k: dev.get(k) for k in ("node_type", "node_guid", "sys_image_guid")}
+               for dev in lab.json(host, "rdma", "-j", "dev", "show")}
+    resources = {res["ifname"]: {k: v for k, v in res.items() if k not in ("ifindex", "mr", "ctx")}
+                 for res in lab.json(host, "rdma", "-j", "res", "show")}
+    routes = sorted(f"{r['dst']} {r.get('dev')}" for family in ("-4", "-6")
+                    for r in lab.json(host, "ip", "-j", family, "route", "show"))
+    return {"links": links, "addresses": addresses, "groups": groups, "rdma": rdma,
+            "devices": devices, "resources": resources, "routes": routes}
+
+
+def difference(before, after, path=""):
+    """The differing leaves of two snapshots, a line each."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        lines = []
+        for key in sorted(before.keys() | after.keys()):
+            lines += difference(before.get(key), after.get(key), f"{path}/{key}")
+        return lines
+    return [] if before == after else [f"{path}: was {before}, is {after}"]

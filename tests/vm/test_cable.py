@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""A cable pulled and plugged under traffic."""
+
+import contextlib
+
+import pytest
+
+from harness import HOSTS, ipv4, other, until
+
+ACTIVE = "4: ACTIVE"
+
+
+def pull(lab):
+    lab.cable("h1:0", "down")
+    for host in HOSTS:
+        until(lambda h=host: not lab.carrier(h), 15, f"{host}'s ib0 loses its carrier")
+        assert lab.port_state(host) == "1: DOWN"
+
+
+def plug(lab):
+    lab.cable("h1:0", "up")
+    for host in HOSTS:
+        until(lambda h=host: lab.port_state(h) == ACTIVE, 30,
+              lambda h=host: f"{h}'s port is ACTIVE: {lab.port_state(h)}")
+        until(lambda h=host: lab.carrier(h), 30, f"{host}'s ib0 has a carrier")
+
+
+@contextlib.contextmanager
+def stream(lab):
+    """A checked TCP stream from h1 to h2; yields a function: bytes h2 has got."""
+    with lab.helper_background("h2", "stream.py", "serve", ipv4("h2"), 7003) as server:
+        assert server.line() == "listening"
+        with lab.helper_background("h1", "stream.py", "send", ipv4("h2"), 7003) as client:
+            def total():
+                server.tell("total")
+                return int(server.line())
+
+            yield total
+            client.tell("end")
+            done = client.finish(90)
+            assert done.status == 0, str(done)
+            checked = server.finish(60)
+            assert checked.status == 0, str(checked)
+            assert checked.out.split()[-1] == done.out.split()[-1], "bytes sent and received"
+
+
+def times(lab, request):
+    if request.config.getoption("--full"):
+        return 20
+    first = request.config.getoption("--kernel").split(",")[0]
+    return 20 if lab.config.kernel == first and lab.config.h1 == lab.config.h2 == "ours" else 5
+
+
+@pytest.mark.smoke
+@pytest.mark.labs(drivers=["ours", "mixed", "intree"])
+def test_pulled_and_plugged_under_traffic(lab, request):
+    try:
+        with stream(lab) as total:
+            until(total, 20, "data flows")
+            for number in range(times(lab, request)):
+                pull(lab)
+                before = total()
+                plug(lab)
+                until(lambda b=before: total() > b, 60, f"data flows again after pull {number + 1}")
+    finally:
+        lab.cable("h1:0", "up")
+    for host in HOSTS:
+        lab.reachable(host, ipv4(other(host)))
+        lab.ping(host, ipv4(other(host)), "-c20", "-i0.05")
+
+
+def test_short_glitches(lab):
+    """Pulled and plugged at once: whether anyone notices or not, all works after."""
+    try:
+        with stream(lab) as total:
+            until(total, 20, "data flows")
+            for _ in range(10):
+                lab.cable("h1:0", "down")
+                lab.cable("h1:0", "up")
+            plug(lab)
+            before = total()
+            until(lambda: total() > before, 60, "data flows again")
+    finally:
+        lab.cable("h1:0", "up")
+    lab.reachable("h1", ipv4("h2"))
+
+
+def test_lower_carrier_lost_means_port_down(lab):
+    """The lower netdev set down and up in one host only."""
+    try:
+        lab.run("h2", "ip", "link", "set", "eth1", "down")
+        for host in HOSTS:
+            until(lambda h=host: lab.port_state(h) == "1: DOWN", 20, f"{host}'s port is down")
+    finally:
+        lab.run("h2", "ip", "link", "set", "eth1", "up")
+    plug(lab)
+    lab.reachable("h1", ipv4("h2"))

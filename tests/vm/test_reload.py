@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""Devices and modules removed and brought back under traffic."""
+
+import contextlib
+
+import pytest
+
+from harness import HOSTS, ipv4, ipv6, other, until
+
+
+def times(lab, request, most):
+    if request.config.getoption("--full"):
+        return most
+    first = request.config.getoption("--kernel").split(",")[0]
+    return most if lab.config.kernel == first and lab.config.h1 == lab.config.h2 == "ours" else 4
+
+
+def has_netdev(lab, host, netdev="ib0"):
+    return lab.ok(host, "test", "-d", f"/sys/class/net/{netdev}")
+
+
+def comes_back(lab, host):
+    until(lambda: has_netdev(lab, host), 20, f"{host} has ib0")
+    lab.address(host)
+    for name in (ipv4, ipv6):
+        lab.reachable(host, name(other(host)), 40)
+        lab.reachable(other(host), name(host), 40)
+
+
+def remove_link(lab, host):
+    lab.run(host, "rdma", "link", "del", "sib0")
+    until(lambda: not has_netdev(lab, host), 10, f"{host}'s ib0 goes with sib0")
+
+
+def add_link(lab, host):
+    lab.run(host, "rdma", "link", "add", "sib0", "type", "sib", "netdev", "eth1")
+
+
+@contextlib.contextmanager
+def traffic(lab, host):
+    """UDP and echo from both hosts, for as long as it takes."""
+    with contextlib.ExitStack() as stack:
+        floods = []
+        for source in HOSTS:
+            for target in (ipv4(other(source)), ipv6(other(source)), "239.3.3.3"):
+                flood = stack.enter_context(
+                    lab.helper_background(source, "flood.py", target, 9))
+                assert flood.line() == "running"
+                floods.append(flood)
+        stack.enter_context(lab.background(other(host), "ping", "-q", "-i0.01", ipv4(host)))
+        yield
+        for flood in floods:
+            flood.tell("end")
+            done = flood.finish(30)
+            assert done.status == 0, str(done)
+            assert int(done.out) > 0, "traffic was sent"
+
+
+@pytest.mark.smoke
+@pytest.mark.labs(drivers=["ours", "mixed", "intree"])
+def test_ib_ipoib_reloaded_under_traffic(lab, request):
+    with traffic(lab, "h2"):
+        for number in range(times(lab, request, 20)):
+            host = HOSTS[(number + 1) % 2]
+            lab.run(host, "modprobe", "-r", "ib_ipoib")
+            assert not has_netdev(lab, host)
+            lab.run(host, "modprobe", "ib_ipoib")
+            comes_back(lab, host)
+
+
+@pytest.mark.smoke
+@pytest.mark.labs(drivers=["ours", "mixed", "intree"])
+def test_device_deleted_and_added_under_traffic(lab, request):
+    with traffic(lab, "h2"):
+        for _ in range(times(lab, request, 20)):
+            remove_link(lab, "h2")
+            add_link(lab, "h2")
+            comes_back(lab, "h2")
+
+
+@pytest.mark.smoke
+@pytest.mark.labs(drivers=["ours", "intree"])
+def test_sib_reloaded_under_traffic(lab, request):
+    with traffic(lab, "h2"):
+        for _ in range(times(lab, request, 20)):
+            lab.run("h2", "modprobe", "-r", "sib")
+            assert not has_netdev(lab, "h2")
+            assert lab.out("h2", "rdma", "dev").strip() == ""
+            add_link(lab, "h2")  # loads the module by its alias
+            comes_back(lab, "h2")
+
+
+def test_device_of_the_sm_deleted_and_added(lab):
+    """h1's device goes while OpenSM uses it; a new OpenSM makes all well again."""
+    try:
+        remove_link(lab, "h1")
+        lab.run("h1", "lab-sm", "stop", check=False)
+        add_link(lab, "h1")
+    finally:
+        lab.run("h1", "lab-sm", "start", check=False)
+    comes_back(lab, "h1")
+
+
+def test_lower_netdev_unregistered(lab):
+    """The cable's driver is unbound from the NIC and bound again."""
+    driver = "/sys/bus/virtio/drivers/virtio_net"
+    device = lab.out("h2", "readlink", "-f", "/sys/class/net/eth1/device").strip()
+    name = device.rsplit("/", 1)[1]
+    with traffic(lab, "h2"):
+        lab.sh("h2", f"echo {name} > {driver}/unbind")
+        until(lambda: lab.out("h2", "rdma", "dev").strip() == "", 10, "sib0 goes with eth1")
+        lab.sh("h2", f"echo {name} > {driver}/bind")
+        netdev = until(lambda: lab.out("h2", "ls", f"{device}/net", check=False).strip(), 10,
+                       "the NIC is back")
+        if netdev != "eth1":
+            lab.run("h2", "ip", "link", "set", netdev, "name", "eth1")
+        lab.run("h2", "ip", "link", "set", "eth1", "mtu", "65535", "up")
+        add_link(lab, "h2")
+        comes_back(lab, "h2")
+
+
+def test_interface_set_down_and_up_under_traffic(lab, request):
+    with traffic(lab, "h2"):
+        for number in range(times(lab, request, 10)):
+            host = HOSTS[number % 2]
+            lab.run(host, "ip", "link", "set", "ib0", "down")
+            comes_back(lab, host)
