@@ -19,8 +19,8 @@ static int sib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr
 	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY;
 	attr->page_size_cap = PAGE_SIZE;
 	attr->sys_image_guid = to_sib(ibdev)->port.sma.node_guid;
-	attr->vendor_part_id = SIB_LKEY;
-	attr->hw_ver = 1;
+	attr->vendor_part_id = SIB_DEVICE_ID;
+	attr->hw_ver = SIB_HW_REV;
 	attr->max_mr_size = ~0ULL;
 	attr->max_pd = SIB_MAX_QP;
 	attr->max_ah = SIB_MAX_QP;
@@ -153,6 +153,35 @@ static void sib_dealloc_driver(struct ib_device *ibdev)
 	sib_entry_gone(dev->entry);
 }
 
+static ssize_t hca_type_show(struct device *device, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "sib\n");
+}
+static DEVICE_ATTR_RO(hca_type);
+
+static ssize_t hw_rev_show(struct device *device, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", SIB_HW_REV);
+}
+static DEVICE_ATTR_RO(hw_rev);
+
+static ssize_t board_id_show(struct device *device, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "sib-%s\n", OPENIPOIB_VERSION);
+}
+static DEVICE_ATTR_RO(board_id);
+
+static struct attribute *sib_attrs[] = {
+	&dev_attr_hca_type.attr,
+	&dev_attr_hw_rev.attr,
+	&dev_attr_board_id.attr,
+	NULL
+};
+
+static const struct attribute_group sib_attr_group = {
+	.attrs = sib_attrs,
+};
+
 const struct ib_device_ops sib_device_ops = {
 	.owner = THIS_MODULE,
 	.driver_id = RDMA_DRIVER_HFI1,
@@ -170,6 +199,7 @@ const struct ib_device_ops sib_device_ops = {
 	.destroy_ah = sib_destroy_ah,
 	.destroy_cq = sib_destroy_cq,
 	.destroy_qp = sib_destroy_qp,
+	.device_group = &sib_attr_group,
 	.detach_mcast = sib_detach_mcast,
 	.get_dev_fw_str = sib_get_dev_fw_str,
 	.get_dma_mr = sib_get_dma_mr,

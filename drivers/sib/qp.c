@@ -141,7 +141,7 @@ int sib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct 
 		return -EOPNOTSUPP;
 	spin_lock_bh(&port->lock);
 	spin_lock_irqsave(&qp->sq.lock, flags);
-	spin_lock(&qp->rq.lock);
+	spin_lock_nested(&qp->rq.lock, SINGLE_DEPTH_NESTING);
 	err = attr_check(qp, attr, mask);
 	if (err)
 		goto unlock;
@@ -279,7 +279,7 @@ void sib_qp_send_error(struct sib_port *port, struct sib_qp *qp)
 
 	lockdep_assert_held(&port->lock);
 	spin_lock_irqsave(&qp->sq.lock, flags);
-	spin_lock(&qp->rq.lock);
+	spin_lock_nested(&qp->rq.lock, SINGLE_DEPTH_NESTING);
 	qp->attr.qp_state = IB_QPS_SQE;
 	spin_unlock(&qp->rq.lock);
 	spin_unlock_irqrestore(&qp->sq.lock, flags);

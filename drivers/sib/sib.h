@@ -41,6 +41,7 @@
 #include "wire.h"
 
 #define SIB_LKEY		0x51B0
+#define SIB_HW_REV		1
 #define SIB_MAX_SGE		32
 #define SIB_MAX_WR		16384
 #define SIB_MAX_CQE		262144

@@ -15,7 +15,6 @@
 #define STATUS_BAD_ATTR		cpu_to_be16(0x000C)
 #define STATUS_BAD_FIELD	cpu_to_be16(0x001C)
 #define REREGISTER		0x80
-#define VENDOR_PART		0x51B0
 
 /**
  * struct effects - what is left to do when sma->lock has been dropped
@@ -40,7 +39,7 @@ static __be16 node_info(struct sib_sma *sma, struct ib_smp *smp)
 	ni->node_guid = sma->node_guid;
 	ni->port_guid = sma->node_guid;
 	ni->partition_cap = cpu_to_be16(SIB_NUM_PKEYS);
-	ni->device_id = cpu_to_be16(VENDOR_PART);
+	ni->device_id = cpu_to_be16(SIB_DEVICE_ID);
 	ni->revision = cpu_to_be32(1);
 	ni->local_port_num = 1;
 	return 0;

@@ -12,6 +12,7 @@
 #include <rdma/ib_smi.h>
 #include <rdma/ib_verbs.h>
 
+#define SIB_DEVICE_ID	0x51B0
 #define SIB_NUM_PKEYS	32
 #define SIB_NUM_GUIDS	8
 #define SIB_NODE_DESC_LEN	64
