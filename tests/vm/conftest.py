@@ -14,7 +14,7 @@ import subprocess
 
 import pytest
 
-from harness import HOSTS, LAB, Config, Lab, difference, other, snapshot, until
+from harness import LAB, Config, Lab, difference, ipv4, on_hosts, other, snapshot, until
 
 DRIVER_PAIRS = {"ours": ("ours", "ours"), "intree": ("intree", "intree"),
                 "mixed": ("ours", "intree"), "mixed-swapped": ("intree", "ours")}
@@ -134,32 +134,30 @@ def pytest_runtest_makereport(item, call):
 def lab(request, lab_config, current_lab):
     """A lab in which both hosts reach each other, checked again after the test."""
     lab = current_lab.get(lab_config)
-    for host in HOSTS:
-        lab.reachable(host, f"10.10.0.{other(host)[1:]}")
     lab.mark(f"start {request.node.name}")
-    before = {host: snapshot(lab, host) for host in HOSTS}
+    on_hosts(lambda host: lab.reachable(host, ipv4(other(host))))
+    before = lab.state or snapshot(lab)
+    lab.state = None
     yield lab
-    lab.mark(f"end {request.node.name}")
     problems = lab.splats() + lab.dmesg_splats()
     if problems:
         current_lab.discard("kernel splat")
         pytest.fail("kernel splats:\n" + "\n".join(problems), pytrace=False)
     report = getattr(request.node, "report_call", None)
     try:
-        _check_restored(lab, before)
+        _wait_restored(lab, before)
+        lab.state = before
     except AssertionError as error:
         current_lab.discard("state not restored")
         if report is not None and report.passed:
             pytest.fail(f"state not as before the test: {error}", pytrace=False)
 
 
-def _check_restored(lab, before):
-    for host in HOSTS:
-        seen = {}
+def _wait_restored(lab, before):
+    seen = []
 
-        def same(host=host, seen=seen):
-            seen["lines"] = difference(before[host], snapshot(lab, host))
-            return not seen["lines"]
+    def same():
+        seen[:] = difference(before, snapshot(lab))
+        return not seen
 
-        until(same, RESTORE_SECONDS, lambda host=host, seen=seen: f"{host}: "
-              + "\n".join(seen["lines"]), interval=0.5)
+    until(same, RESTORE_SECONDS, lambda: "\n".join(seen), interval=0.3)

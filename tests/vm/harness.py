@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,7 @@ TOP = Path(__file__).resolve().parents[2]
 LAB = TOP / "scripts" / "lab"
 GUEST = Path(__file__).resolve().parent / "guest"
 HOSTS = ("h1", "h2")
+MARK = "openipoib-test: "
 
 sys.path.insert(0, str(TOP / "scripts"))
 import splat  # noqa: E402
@@ -146,6 +148,7 @@ class Lab:
         self.config = config
         self.consoles = {}
         self.scanned = {}
+        self.state = None  # snapshot after the last test
         done = subprocess.run([LAB, "up", *config.arguments()], text=True, capture_output=True,
                               timeout=400, check=False)
         if done.returncode:
@@ -250,8 +253,8 @@ class Lab:
 
     def mark(self, text):
         """Put a line into every guest's kernel log."""
-        for host in HOSTS:
-            self.sh(host, f"echo {shlex.quote('openipoib-test: ' + text)} > /dev/kmsg", check=False)
+        line = shlex.quote(f"{MARK}{text}")
+        on_hosts(lambda host: self.sh(host, f"echo {line} > /dev/kmsg", check=False))
 
     def splats(self):
         """Splats on the consoles since the last call, as text."""
@@ -264,39 +267,58 @@ class Lab:
         return found
 
     def dmesg_splats(self):
-        """Splats in every guest's kernel ring buffer, as text."""
-        return [f"{host}: {item.kind}: {item.excerpt}" for host in HOSTS
-                for item in splat.scan(self.out(host, "dmesg"))]
+        """Splats in every guest's kernel ring buffer since the last start mark, as text."""
+        logs = on_hosts(lambda host: self.out(host, "dmesg"))
+        return [f"{host}: {item.kind}: {item.excerpt}" for host, text in logs.items()
+                for item in splat.scan(text.rpartition(f"{MARK}start ")[2])]
 
 
-def snapshot(lab, host):
-    """The network state of a host that a test must leave as it found it."""
-    links = {}
-    for link in lab.json(host, "ip", "-j", "-d", "link", "show"):
-        links[link["ifname"]] = {
-            "flags": sorted(link["flags"]), "mtu": link["mtu"],
-            "operstate": link["operstate"],
+# One command that prints everything of a host's state: a round trip into a
+# guest costs more than what it runs there.
+STATE_COMMANDS = ("ip -j -d link show", "ip -j addr show", "ip -j maddr show",
+                  "rdma -j link show", "rdma -j dev show", "rdma -j res show",
+                  "ip -j -4 route show", "ip -j -6 route show")
+SEPARATOR = "--- openipoib"
+
+
+def parse_state(text):
+    """What STATE_COMMANDS printed, reduced to what a test must leave as it was."""
+    (link_list, address_list, group_list, rdma_list, device_list, resource_list, *route_lists) = (
+        json.loads(part.strip() or "[]") for part in text.split(SEPARATOR))
+    links = {
+        link["ifname"]: {
+            "flags": sorted(link["flags"]), "mtu": link["mtu"], "operstate": link["operstate"],
             # Flags and QPN of an IPoIB address change when the driver starts anew.
             "address": link.get("address", "")[12 if link["link_type"] == "infiniband" else 0:],
-            "kind": link.get("linkinfo", {}).get("info_kind"),
-            "txqlen": link.get("txqlen")}
+            "kind": link.get("linkinfo", {}).get("info_kind"), "txqlen": link.get("txqlen")}
+        for link in link_list}
     addresses = {
         entry["ifname"]: sorted(f"{a['local']}/{a['prefixlen']} {a['scope']}"
                                 for a in entry["addr_info"] if "local" in a)
-        for entry in lab.json(host, "ip", "-j", "addr", "show")}
+        for entry in address_list}
     groups = {entry["ifname"]: sorted(json.dumps(m, sort_keys=True) for m in entry["maddr"])
-              for entry in lab.json(host, "ip", "-j", "maddr", "show")
-              if entry["ifname"].startswith("ib")}
+              for entry in group_list if entry["ifname"].startswith("ib")}
     rdma = {link["ifname"]: {k: link.get(k) for k in ("state", "physical_state", "netdev", "lid")}
-            for link in lab.json(host, "rdma", "-j", "link", "show")}
+            for link in rdma_list}
     devices = {dev["ifname"]: {k: dev.get(k) for k in ("node_type", "node_guid", "sys_image_guid")}
-               for dev in lab.json(host, "rdma", "-j", "dev", "show")}
+               for dev in device_list}
     resources = {res["ifname"]: {k: v for k, v in res.items() if k not in ("ifindex", "mr", "ctx")}
-                 for res in lab.json(host, "rdma", "-j", "res", "show")}
-    routes = sorted(f"{r['dst']} {r.get('dev')}" for family in ("-4", "-6")
-                    for r in lab.json(host, "ip", "-j", family, "route", "show"))
+                 for res in resource_list}
+    routes = sorted(f"{r['dst']} {r.get('dev')}" for routes in route_lists for r in routes)
     return {"links": links, "addresses": addresses, "groups": groups, "rdma": rdma,
             "devices": devices, "resources": resources, "routes": routes}
+
+
+def on_hosts(function):
+    """Call @function(host) for both hosts at once; the results by host."""
+    with ThreadPoolExecutor() as pool:
+        return dict(zip(HOSTS, pool.map(function, HOSTS), strict=True))
+
+
+def snapshot(lab):
+    """The network state of each host."""
+    script = f"; echo '{SEPARATOR}'; ".join(STATE_COMMANDS)
+    return on_hosts(lambda host: parse_state(lab.sh(host, script).out))
 
 
 def difference(before, after, path=""):

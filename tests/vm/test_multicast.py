@@ -37,7 +37,7 @@ def is_member(lab, host, group):
     mlid = groups_of_sm(lab).get(mgid(group))
     if mlid is None:
         return False
-    text = lab.out("h1", "saquery", "-m", mlid, check=False)
+    text = lab.out("h1", "saquery", "--smkey", "1", "-m", mlid, check=False)
     ports = re.findall(r"PortGid\.+(\S+)", text)
     return gid.compressed in (ipaddress.IPv6Address(port).compressed for port in ports)
 
