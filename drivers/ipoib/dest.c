@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Destinations: a table from GID to address handle, the packets that wait for
+ * one, and the handles that are on their way out.
+ *
+ * Lifetime: entries are added by whoever first sends to a GID (under a transmit
+ * lock) or by control, and removed by control alone. A sender finds an entry
+ * under RCU and a transmit lock; taking all transmit locks after the removal
+ * therefore waits for every sender that still had it.
+ *
+ * Lock order: transmit queue -> dest_lock, transmit queue -> ipoib_dest.lock,
+ * transmit queue -> retired_lock.
+ */
+#include <linux/jhash.h>
+
+#include "dest.h"
+#include "ipoib.h"
+
+static const struct rhashtable_params dest_table_params = {
+	.key_len = sizeof(union ib_gid),
+	.key_offset = offsetof(struct ipoib_dest, gid),
+	.head_offset = offsetof(struct ipoib_dest, node),
+	.automatic_shrinking = true,
+};
+
+/**
+ * ipoib_dest_table_init - make the empty table
+ * @intf: interface being made
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int ipoib_dest_table_init(struct ipoib_intf *intf)
+{
+	spin_lock_init(&intf->dest_lock);
+	spin_lock_init(&intf->retired_lock);
+	INIT_LIST_HEAD(&intf->dest_list);
+	INIT_LIST_HEAD(&intf->backlog);
+	INIT_LIST_HEAD(&intf->retired);
+	atomic_set(&intf->pending_bytes, 0);
+	return rhashtable_init(&intf->dests, &dest_table_params);
+}
+
+/**
+ * ipoib_dest_table_destroy - release the table, which must be empty
+ * @intf: interface being unmade
+ */
+void ipoib_dest_table_destroy(struct ipoib_intf *intf)
+{
+	WARN_ON(!list_empty(&intf->dest_list));
+	WARN_ON(!list_empty(&intf->retired));
+	rhashtable_destroy(&intf->dests);
+}
+
+/**
+ * ipoib_dest_find - look a GID up
+ * @intf: interface
+ * @gid: port GID or MGID
+ *
+ * Context: RCU read side. The entry stays as long as the reader holds a
+ * transmit queue lock, or is the control queue.
+ * Return: the entry or NULL.
+ */
+struct ipoib_dest *ipoib_dest_find(struct ipoib_intf *intf,
+				   const union ib_gid *gid)
+{
+	return rhashtable_lookup(&intf->dests, gid, dest_table_params);
+}
+
+/**
+ * ipoib_dest_init - the common part of a new path or group
+ * @dest: entry
+ * @gid: its key
+ */
+void ipoib_dest_init(struct ipoib_dest *dest, const union ib_gid *gid)
+{
+	dest->gid = *gid;
+	dest->used = jiffies;
+	spin_lock_init(&dest->lock);
+	skb_queue_head_init(&dest->pending);
+	INIT_LIST_HEAD(&dest->backlog);
+}
+
+/**
+ * ipoib_dest_insert - make an entry visible
+ * @intf: interface
+ * @dest: initialised entry
+ *
+ * Context: BH disabled.
+ * Return: 0, -EEXIST if the GID has an entry, or -ENOMEM.
+ */
+int ipoib_dest_insert(struct ipoib_intf *intf, struct ipoib_dest *dest)
+{
+	int err;
+
+	spin_lock(&intf->dest_lock);
+	err = rhashtable_lookup_insert_fast(&intf->dests, &dest->node,
+					    dest_table_params);
+	if (!err)
+		list_add_tail(&dest->all, &intf->dest_list);
+	spin_unlock(&intf->dest_lock);
+	return err == -E2BIG || err == -EBUSY ? -ENOMEM : err;
+}
+
+/**
+ * ipoib_dest_unlink - hide an entry and wait for its senders
+ * @intf: interface
+ * @dest: entry
+ *
+ * Drops the packets that wait for it and retires its address handle.
+ *
+ * Context: control.
+ */
+void ipoib_dest_unlink(struct ipoib_intf *intf, struct ipoib_dest *dest)
+{
+	spin_lock_bh(&intf->dest_lock);
+	rhashtable_remove_fast(&intf->dests, &dest->node, dest_table_params);
+	list_del(&dest->all);
+	spin_unlock_bh(&intf->dest_lock);
+
+	ipoib_dest_clear_ah(intf, dest);
+	ipoib_dest_drop_pending(intf, dest);
+}
+
+/**
+ * ipoib_dest_hold_back - keep a packet until the destination has a handle
+ * @intf: interface
+ * @dest: destination
+ * @skb: packet with its hardware address in front
+ *
+ * Context: transmit queue lock.
+ * Return: false if the packet would exceed a limit; it is still the caller's.
+ */
+bool ipoib_dest_hold_back(struct ipoib_intf *intf, struct ipoib_dest *dest,
+			  struct sk_buff *skb)
+{
+	unsigned int bytes = skb->truesize;
+	bool fits;
+
+	spin_lock(&dest->lock);
+	fits = dest->pending_bytes + bytes <= IPOIB_DEST_PENDING_MAX &&
+	       atomic_read(&intf->pending_bytes) + bytes <=
+	       IPOIB_INTF_PENDING_MAX;
+	if (fits) {
+		dest->pending_bytes += bytes;
+		atomic_add(bytes, &intf->pending_bytes);
+		__skb_queue_tail(&dest->pending, skb);
+	}
+	spin_unlock(&dest->lock);
+	return fits;
+}
+
+static struct sk_buff *dest_next_pending(struct ipoib_intf *intf,
+					 struct ipoib_dest *dest)
+{
+	struct sk_buff *skb;
+
+	spin_lock(&dest->lock);
+	skb = __skb_dequeue(&dest->pending);
+	if (skb) {
+		dest->pending_bytes -= skb->truesize;
+		atomic_sub(skb->truesize, &intf->pending_bytes);
+	}
+	spin_unlock(&dest->lock);
+	return skb;
+}
+
+/**
+ * ipoib_dest_drop_pending - give up on the packets that wait
+ * @intf: interface
+ * @dest: destination
+ *
+ * Context: process context.
+ */
+void ipoib_dest_drop_pending(struct ipoib_intf *intf, struct ipoib_dest *dest)
+{
+	struct sk_buff *skb;
+
+	netif_tx_lock_bh(intf->dev);
+	list_del_init(&dest->backlog);
+	while ((skb = dest_next_pending(intf, dest)))
+		ipoib_tx_drop(&intf->txq, skb);
+	netif_tx_unlock_bh(intf->dev);
+}
+
+/*
+ * Send what waits, oldest first. What the ring has no room for stays, and the
+ * destination goes to the backlog, which transmit completions work off; new
+ * packets queue up behind it, so none overtakes.
+ */
+static void dest_send_pending(struct ipoib_intf *intf, struct ipoib_dest *dest)
+{
+	struct sk_buff *skb;
+
+	while (ipoib_tx_has_room(&intf->txq)) {
+		skb = dest_next_pending(intf, dest);
+		if (!skb) {
+			list_del_init(&dest->backlog);
+			return;
+		}
+		ipoib_tx_push(&intf->txq, dest, skb);
+	}
+	if (list_empty(&dest->backlog))
+		list_add_tail(&dest->backlog, &intf->backlog);
+}
+
+/**
+ * ipoib_dest_send_backlog - use new room in the ring for packets held back
+ * @intf: interface
+ *
+ * Context: transmit queue lock.
+ */
+void ipoib_dest_send_backlog(struct ipoib_intf *intf)
+{
+	struct ipoib_dest *dest;
+
+	while (ipoib_tx_has_room(&intf->txq)) {
+		dest = list_first_entry_or_null(&intf->backlog,
+						struct ipoib_dest, backlog);
+		if (!dest)
+			break;
+		dest_send_pending(intf, dest);
+	}
+	ipoib_tx_doorbell(&intf->txq);
+}
+
+static void ah_retire(struct ipoib_intf *intf, struct ipoib_ah *ah)
+{
+	if (!ah)
+		return;
+	spin_lock_bh(&intf->retired_lock);
+	list_add_tail(&ah->retired, &intf->retired);
+	spin_unlock_bh(&intf->retired_lock);
+	queue_work(intf->wq, &intf->reap_work);
+}
+
+static void dest_swap_ah(struct ipoib_intf *intf, struct ipoib_dest *dest,
+			 struct ipoib_ah *ah)
+{
+	struct ipoib_ah *old;
+
+	netif_tx_lock_bh(intf->dev);
+	old = dest->ah;
+	dest->ah = ah;
+	if (ah) {
+		ah->last_send = intf->txq.head;
+		dest_send_pending(intf, dest);
+		ipoib_tx_doorbell(&intf->txq);
+	} else {
+		list_del_init(&dest->backlog);
+	}
+	netif_tx_unlock_bh(intf->dev);
+	ah_retire(intf, old);
+}
+
+/**
+ * ipoib_dest_set_ah - give a destination an address handle
+ * @intf: interface
+ * @dest: destination
+ * @attr: address
+ *
+ * Sends what has waited for it. A handle it had is retired.
+ *
+ * Context: control.
+ * Return: 0, -ENOMEM, or what the HCA says.
+ */
+int ipoib_dest_set_ah(struct ipoib_intf *intf, struct ipoib_dest *dest,
+		      struct rdma_ah_attr *attr)
+{
+	struct ipoib_ah *ah = kzalloc(sizeof(*ah), GFP_KERNEL);
+	int err;
+
+	if (!ah)
+		return -ENOMEM;
+	ah->ah = rdma_create_ah(intf->pd, attr, RDMA_CREATE_AH_SLEEPABLE);
+	if (IS_ERR(ah->ah)) {
+		err = PTR_ERR(ah->ah);
+		kfree(ah);
+		return err;
+	}
+	dest_swap_ah(intf, dest, ah);
+	return 0;
+}
+
+/**
+ * ipoib_dest_clear_ah - from now on, packets wait
+ * @intf: interface
+ * @dest: destination
+ *
+ * Context: control.
+ */
+void ipoib_dest_clear_ah(struct ipoib_intf *intf, struct ipoib_dest *dest)
+{
+	dest_swap_ah(intf, dest, NULL);
+}
+
+/**
+ * ipoib_ah_reap - destroy the retired handles that no send refers to
+ * @intf: interface
+ * @all: every one of them: the ring is empty and stays so
+ *
+ * Context: control.
+ */
+void ipoib_ah_reap(struct ipoib_intf *intf, bool all)
+{
+	u32 tail = READ_ONCE(intf->txq.tail);
+	struct ipoib_ah *ah, *next;
+	LIST_HEAD(done);
+
+	spin_lock_bh(&intf->retired_lock);
+	list_for_each_entry_safe(ah, next, &intf->retired, retired)
+		if (all || (s32)(tail - ah->last_send) >= 0)
+			list_move(&ah->retired, &done);
+	spin_unlock_bh(&intf->retired_lock);
+
+	list_for_each_entry_safe(ah, next, &done, retired) {
+		rdma_destroy_ah(ah->ah, RDMA_DESTROY_AH_SLEEPABLE);
+		kfree(ah);
+	}
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+#ifndef IPOIB_DEST_H
+#define IPOIB_DEST_H
+
+#include <linux/list.h>
+#include <linux/rhashtable.h>
+#include <linux/skbuff.h>
+#include <linux/spinlock.h>
+#include <rdma/ib_verbs.h>
+
+struct ipoib_intf;
+
+/**
+ * struct ipoib_ah - an address handle and the sends that use it
+ * @ah: the handle; constant
+ * @last_send: transmit ring position behind the newest send posted with it;
+ *	guarded by the transmit queue's lock
+ * @retired: link in ipoib_intf.retired; guarded by ipoib_intf.retired_lock
+ *
+ * Belongs to one destination. A handle that is replaced is retired: the send
+ * queue may still refer to it, so it is destroyed only when the ring's tail has
+ * passed @last_send.
+ */
+struct ipoib_ah {
+	struct ib_ah *ah;
+	u32 last_send;
+	struct list_head retired;
+};
+
+/**
+ * struct ipoib_dest - where packets go: a port or a multicast group
+ * @node: link in ipoib_intf.dests (RCU)
+ * @gid: key, a port GID or an MGID; constant
+ * @ah: address handle, or NULL while there is none; written under all transmit
+ *	queue locks, read under one of them
+ * @used: jiffies of the newest send; written under a transmit queue lock
+ * @lock: guards @pending and @pending_bytes
+ * @pending: packets that wait for @ah, hardware address still in front
+ * @pending_bytes: sum of their truesize
+ * @backlog: link in ipoib_intf.backlog while packets wait for room in the
+ *	transmit ring; guarded by the transmit queue's lock
+ * @all: link in ipoib_intf.dest_list; guarded by ipoib_intf.dest_lock
+ * @rcu: for freeing behind readers of the table
+ *
+ * Embedded in a struct ipoib_path or struct ipoib_mcast; which of them follows
+ * from the GID.
+ */
+struct ipoib_dest {
+	struct rhash_head node;
+	union ib_gid gid;
+	struct ipoib_ah *ah;
+	unsigned long used;
+	spinlock_t lock;
+	struct sk_buff_head pending;
+	unsigned int pending_bytes;
+	struct list_head backlog;
+	struct list_head all;
+	struct rcu_head rcu;
+};
+
+static inline bool ipoib_dest_is_mcast(const struct ipoib_dest *dest)
+{
+	return dest->gid.raw[0] == 0xff;
+}
+
+int ipoib_dest_table_init(struct ipoib_intf *intf);
+void ipoib_dest_table_destroy(struct ipoib_intf *intf);
+struct ipoib_dest *ipoib_dest_find(struct ipoib_intf *intf,
+				   const union ib_gid *gid);
+void ipoib_dest_init(struct ipoib_dest *dest, const union ib_gid *gid);
+int ipoib_dest_insert(struct ipoib_intf *intf, struct ipoib_dest *dest);
+void ipoib_dest_unlink(struct ipoib_intf *intf, struct ipoib_dest *dest);
+
+bool ipoib_dest_hold_back(struct ipoib_intf *intf, struct ipoib_dest *dest,
+			  struct sk_buff *skb);
+void ipoib_dest_drop_pending(struct ipoib_intf *intf, struct ipoib_dest *dest);
+int ipoib_dest_set_ah(struct ipoib_intf *intf, struct ipoib_dest *dest,
+		      struct rdma_ah_attr *attr);
+void ipoib_dest_clear_ah(struct ipoib_intf *intf, struct ipoib_dest *dest);
+void ipoib_dest_send_backlog(struct ipoib_intf *intf);
+
+void ipoib_ah_reap(struct ipoib_intf *intf, bool all);
+
+#endif /* IPOIB_DEST_H */

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* ethtool: driver, link, rings and the counters that ip does not show. */
+#include <linux/ethtool.h>
+
+#include "ipoib.h"
+
+enum {
+	STAT_TX_STALLS,
+	STAT_PATH_QUERIES,
+	STAT_JOINS,
+	STAT_FLUSH_LIGHT,
+	STAT_FLUSH_NORMAL,
+	STAT_FLUSH_HEAVY,
+	STAT_FLUSH_RESTART,
+	STAT_PENDING_BYTES,
+	STAT_COUNT,
+};
+
+static const char stat_names[STAT_COUNT][ETH_GSTRING_LEN] = {
+	[STAT_TX_STALLS] = "tx_stalls",
+	[STAT_PATH_QUERIES] = "path_queries",
+	[STAT_JOINS] = "multicast_joins",
+	[STAT_FLUSH_LIGHT] = "flush_light",
+	[STAT_FLUSH_NORMAL] = "flush_normal",
+	[STAT_FLUSH_HEAVY] = "flush_heavy",
+	[STAT_FLUSH_RESTART] = "flush_restart",
+	[STAT_PENDING_BYTES] = "pending_bytes",
+};
+
+static void get_drvinfo(struct net_device *dev, struct ethtool_drvinfo *info)
+{
+	struct ipoib_intf *intf = netdev_priv(dev);
+
+	ib_get_device_fw_str(intf->ca, info->fw_version);
+	strscpy(info->driver, KBUILD_MODNAME, sizeof(info->driver));
+	strscpy(info->version, OPENIPOIB_VERSION, sizeof(info->version));
+	strscpy(info->bus_info, dev_name(intf->ca->dev.parent ?: &intf->ca->dev),
+		sizeof(info->bus_info));
+}
+
+/* Signalling rate of one lane [Mbit/s] (IBA 14.2.5.6). */
+static int lane_rate(u16 speed)
+{
+	switch (speed) {
+	case IB_SPEED_SDR:
+		return SPEED_2500;
+	case IB_SPEED_DDR:
+		return SPEED_5000;
+	case IB_SPEED_QDR:
+	case IB_SPEED_FDR10:
+		return SPEED_10000;
+	case IB_SPEED_FDR:
+		return SPEED_14000;
+	case IB_SPEED_EDR:
+		return SPEED_25000;
+	case IB_SPEED_HDR:
+		return SPEED_50000;
+	case IB_SPEED_NDR:
+		return SPEED_100000;
+	default:
+		return SPEED_UNKNOWN;
+	}
+}
+
+static int get_link_ksettings(struct net_device *dev,
+			      struct ethtool_link_ksettings *settings)
+{
+	struct ipoib_intf *intf = netdev_priv(dev);
+	struct ib_port_attr attr;
+	int lanes, rate;
+
+	settings->base.autoneg = AUTONEG_DISABLE;
+	settings->base.port = PORT_OTHER;
+	settings->base.duplex = DUPLEX_UNKNOWN;
+	settings->base.speed = SPEED_UNKNOWN;
+	if (!netif_carrier_ok(dev) ||
+	    ib_query_port(intf->ca, intf->port, &attr))
+		return 0;
+	lanes = ib_width_enum_to_int(attr.active_width);
+	rate = lane_rate(attr.active_speed);
+	if (lanes > 0 && rate != SPEED_UNKNOWN) {
+		settings->base.speed = lanes * rate;
+		settings->base.duplex = DUPLEX_FULL;
+	}
+	return 0;
+}
+
+static void get_ringparam(struct net_device *dev, struct ethtool_ringparam *ring,
+			  struct kernel_ethtool_ringparam *kernel_ring,
+			  struct netlink_ext_ack *extack)
+{
+	struct ipoib_intf *intf = netdev_priv(dev);
+
+	ring->rx_max_pending = IPOIB_RING_MAX;
+	ring->tx_max_pending = IPOIB_RING_MAX;
+	ring->rx_pending = intf->rxq.size;
+	ring->tx_pending = intf->txq.size;
+}
+
+static int get_sset_count(struct net_device *dev, int sset)
+{
+	return sset == ETH_SS_STATS ? STAT_COUNT : -EOPNOTSUPP;
+}
+
+static void get_strings(struct net_device *dev, u32 sset, u8 *data)
+{
+	if (sset == ETH_SS_STATS)
+		memcpy(data, stat_names, sizeof(stat_names));
+}
+
+static void get_stats(struct net_device *dev, struct ethtool_stats *stats,
+		      u64 *data)
+{
+	struct ipoib_intf *intf = netdev_priv(dev);
+
+	data[STAT_TX_STALLS] = intf->txq.stalls;
+	data[STAT_PATH_QUERIES] = intf->stat_path_queries;
+	data[STAT_JOINS] = intf->stat_joins;
+	memcpy(&data[STAT_FLUSH_LIGHT], intf->stat_flushes,
+	       sizeof(intf->stat_flushes));
+	data[STAT_PENDING_BYTES] = atomic_read(&intf->pending_bytes);
+}
+
+static const struct ethtool_ops ipoib_ethtool_ops = {
+	.get_drvinfo = get_drvinfo,
+	.get_link = ethtool_op_get_link,
+	.get_link_ksettings = get_link_ksettings,
+	.get_ringparam = get_ringparam,
+	.get_sset_count = get_sset_count,
+	.get_strings = get_strings,
+	.get_ethtool_stats = get_stats,
+};
+
+/**
+ * ipoib_set_ethtool_ops - make an interface answer ethtool
+ * @dev: interface
+ */
+void ipoib_set_ethtool_ops(struct net_device *dev)
+{
+	dev->ethtool_ops = &ipoib_ethtool_ops;
+}

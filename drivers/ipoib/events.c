@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Asynchronous events of the HCA (IBA 11.6.3), and what they make us forget.
+ *
+ * The handler only notes the level and wakes the control queue; a port that has
+ * gone down loses its carrier at once, whatever the queue is busy with.
+ */
+#include "ipoib.h"
+#include "mcast.h"
+#include "path.h"
+
+#define GC_INTERVAL	(30 * HZ)
+#define DEST_IDLE	(300 * HZ)
+
+/**
+ * ipoib_flush - have the control queue flush
+ * @intf: interface
+ * @level: how much
+ *
+ * Context: any.
+ */
+void ipoib_flush(struct ipoib_intf *intf, enum ipoib_flush level)
+{
+	set_bit(level, &intf->flush);
+	queue_work(intf->wq, &intf->flush_work);
+}
+
+/**
+ * ipoib_carrier_update - carrier is an active port and the broadcast group
+ * @intf: interface
+ *
+ * Context: control.
+ */
+void ipoib_carrier_update(struct ipoib_intf *intf)
+{
+	if (intf->up && intf->running && intf->broadcast &&
+	    intf->broadcast->dest.ah && intf->port_state == IB_PORT_ACTIVE)
+		netif_carrier_on(intf->dev);
+	else
+		netif_carrier_off(intf->dev);
+}
+
+/* Learn the port's state and LID again. Return: false if it cannot be asked. */
+static bool events_query_port(struct ipoib_intf *intf)
+{
+	struct ib_port_attr attr;
+
+	if (ib_query_port(intf->ca, intf->port, &attr))
+		return false;
+	intf->port_state = attr.state;
+	WRITE_ONCE(intf->lid, attr.lid);
+	return true;
+}
+
+/* Return: true if the GID in the hardware address is no longer the port's. */
+static bool events_query_gid(struct ipoib_intf *intf)
+{
+	union ib_gid gid;
+
+	if (rdma_query_gid(intf->ca, intf->port, 0, &gid) ||
+	    !memcmp(&gid, &intf->local_gid, sizeof(gid)))
+		return false;
+	netif_tx_lock_bh(intf->dev);
+	intf->local_gid = gid;
+	netif_tx_unlock_bh(intf->dev);
+	ipoib_intf_notify_stack(intf);
+	return true;
+}
+
+/* Return: true if the queue pair must start afresh with another index. */
+static bool events_query_pkey(struct ipoib_intf *intf, bool *found)
+{
+	u16 index;
+
+	*found = !ib_find_pkey(intf->ca, intf->port, intf->pkey, &index);
+	if (!*found)
+		return true;
+	if (index == intf->pkey_index && intf->running)
+		return false;
+	intf->pkey_index = index;
+	return true;
+}
+
+static void flush_heavy(struct ipoib_intf *intf, bool restart)
+{
+	bool found;
+
+	if (!events_query_pkey(intf, &found) && !restart)
+		return;
+	ipoib_qp_stop(intf);
+	if (!found) {
+		netdev_info(intf->dev, "P_Key 0x%04x is not in the port's table\n",
+			    intf->pkey);
+		return;
+	}
+	ipoib_qp_start(intf);
+}
+
+static enum ipoib_flush flush_take_level(struct ipoib_intf *intf)
+{
+	enum ipoib_flush level = fls_long(xchg(&intf->flush, 0)) - 1;
+
+	intf->stat_flushes[level]++;
+	return level;
+}
+
+static void events_flush_work(struct work_struct *work)
+{
+	struct ipoib_intf *intf = container_of(work, struct ipoib_intf,
+					       flush_work);
+	enum ipoib_flush level;
+
+	if (!READ_ONCE(intf->flush))
+		return;
+	level = flush_take_level(intf);
+	netdev_dbg(intf->dev, "flush level %d\n", level);
+	if (!events_query_port(intf))
+		return;
+	if (events_query_gid(intf))
+		level = max(level, IPOIB_FLUSH_NORMAL);
+	if (!intf->up)
+		return;
+	if (level >= IPOIB_FLUSH_HEAVY)
+		flush_heavy(intf, level == IPOIB_FLUSH_RESTART);
+	if (level >= IPOIB_FLUSH_NORMAL) {
+		ipoib_paths_forget_ah(intf);
+		ipoib_mcast_restart(intf);
+	} else {
+		ipoib_paths_mark_stale(intf);
+		ipoib_mcast_kick(intf);
+	}
+	ipoib_carrier_update(intf);
+}
+
+static void events_handle(struct ib_event_handler *handler,
+			  struct ib_event *event)
+{
+	struct ipoib_intf *intf = container_of(handler, struct ipoib_intf,
+					       event_handler);
+
+	if (event->element.port_num != intf->port)
+		return;
+	switch (event->event) {
+	case IB_EVENT_SM_CHANGE:
+	case IB_EVENT_CLIENT_REREGISTER:
+		ipoib_flush(intf, IPOIB_FLUSH_LIGHT);
+		break;
+	case IB_EVENT_PORT_ERR:
+		netif_carrier_off(intf->dev);
+		fallthrough;
+	case IB_EVENT_PORT_ACTIVE:
+	case IB_EVENT_LID_CHANGE:
+		ipoib_flush(intf, IPOIB_FLUSH_NORMAL);
+		break;
+	case IB_EVENT_PKEY_CHANGE:
+	case IB_EVENT_GID_CHANGE:
+		ipoib_flush(intf, IPOIB_FLUSH_HEAVY);
+		break;
+	default:
+		break;
+	}
+}
+
+static void dest_destroy(struct ipoib_dest *dest)
+{
+	if (ipoib_dest_is_mcast(dest))
+		ipoib_mcast_destroy(ipoib_mcast_of(dest));
+	else
+		ipoib_path_destroy(ipoib_path_of(dest));
+}
+
+static void gc_forget_idle(struct ipoib_intf *intf)
+{
+	struct ipoib_dest *dest, *next;
+	LIST_HEAD(idle);
+
+	netif_tx_lock_bh(intf->dev);
+	spin_lock(&intf->dest_lock);
+	list_for_each_entry_safe(dest, next, &intf->dest_list, all)
+		if (time_after(jiffies, dest->used + DEST_IDLE) &&
+		    (ipoib_dest_is_mcast(dest) ?
+		     ipoib_mcast_of(dest)->sendonly :
+		     !test_bit(IPOIB_PATH_BUSY, &ipoib_path_of(dest)->state)))
+			list_move_tail(&dest->all, &idle);
+	spin_unlock(&intf->dest_lock);
+	netif_tx_unlock_bh(intf->dev);
+
+	list_for_each_entry_safe(dest, next, &idle, all)
+		dest_destroy(dest);
+}
+
+static void gc_work(struct work_struct *work)
+{
+	struct ipoib_intf *intf = container_of(to_delayed_work(work),
+					       struct ipoib_intf, gc_work);
+
+	if (!intf->up)
+		return;
+	gc_forget_idle(intf);
+	queue_delayed_work(intf->wq, &intf->gc_work, GC_INTERVAL);
+}
+
+static void reap_work(struct work_struct *work)
+{
+	ipoib_ah_reap(container_of(work, struct ipoib_intf, reap_work), false);
+}
+
+static int intf_up(struct ipoib_intf *intf)
+{
+	bool found;
+	int err;
+
+	if (!events_query_port(intf))
+		return -ENODEV;
+	events_query_gid(intf);
+	intf->up = true;
+	events_query_pkey(intf, &found);
+	if (found) {
+		err = ipoib_qp_start(intf);
+		if (err)
+			goto err_down;
+	} else {
+		netdev_info(intf->dev, "P_Key 0x%04x is not in the port's table yet\n",
+			    intf->pkey);
+	}
+	err = ipoib_mcast_start(intf);
+	if (err)
+		goto err_stop;
+	queue_delayed_work(intf->wq, &intf->gc_work, GC_INTERVAL);
+	return 0;
+
+err_stop:
+	ipoib_qp_stop(intf);
+err_down:
+	intf->up = false;
+	return err;
+}
+
+static void up_work(struct work_struct *work)
+{
+	struct ipoib_intf *intf = container_of(work, struct ipoib_intf,
+					       up_work);
+
+	intf->up_error = intf_up(intf);
+}
+
+static void down_work(struct work_struct *work)
+{
+	struct ipoib_intf *intf = container_of(work, struct ipoib_intf,
+					       down_work);
+	struct ipoib_dest *dest, *next;
+
+	intf->up = false;
+	netif_carrier_off(intf->dev);
+	ipoib_qp_stop(intf);
+	cancel_delayed_work_sync(&intf->gc_work);
+	cancel_delayed_work_sync(&intf->mcast_work);
+	/* Nothing is added any more: senders are refused since the stop. */
+	list_for_each_entry_safe(dest, next, &intf->dest_list, all)
+		dest_destroy(dest);
+	ipoib_ah_reap(intf, true);
+}
+
+/**
+ * ipoib_events_init - the work items of the control queue
+ * @intf: interface being made
+ */
+void ipoib_events_init(struct ipoib_intf *intf)
+{
+	INIT_WORK(&intf->up_work, up_work);
+	INIT_WORK(&intf->down_work, down_work);
+	INIT_WORK(&intf->flush_work, events_flush_work);
+	INIT_WORK(&intf->reap_work, reap_work);
+	INIT_DELAYED_WORK(&intf->mcast_work, ipoib_mcast_work);
+	INIT_DELAYED_WORK(&intf->gc_work, gc_work);
+	init_waitqueue_head(&intf->drained);
+	INIT_IB_EVENT_HANDLER(&intf->event_handler, intf->ca, events_handle);
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * The IPoIB interface: one netdev on one P_Key of one InfiniBand port.
+ *
+ * Who runs what (docs/locking.md has the whole picture):
+ *  - control: everything that changes the queue pair, the multicast
+ *    memberships or the paths runs on ipoib_intf.wq, an ordered queue. Its
+ *    items never take rtnl, so that ndo_open and ndo_stop may wait for them.
+ *  - data: ndo_start_xmit under its transmit queue's lock, completions in NAPI.
+ *  - rtnl_work runs on the system queue, takes rtnl, and holds a reference to
+ *    the netdev; nobody waits for it.
+ */
+#ifndef IPOIB_H
+#define IPOIB_H
+
+#include <linux/netdevice.h>
+#include <linux/u64_stats_sync.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_cache.h>
+#include <rdma/ib_sa.h>
+#include <rdma/ib_verbs.h>
+
+#include "dest.h"
+#include "proto.h"
+
+struct page_pool;
+
+#define IPOIB_TX_RING_DEFAULT	512
+#define IPOIB_RX_RING_DEFAULT	1024
+#define IPOIB_RING_MIN		64
+#define IPOIB_RING_MAX		8192
+
+/* Packets waiting for an address: per destination, per interface [bytes]. */
+#define IPOIB_DEST_PENDING_MAX	(1U << 20)
+#define IPOIB_INTF_PENDING_MAX	(16U << 20)
+
+/* Datagrams up to this many octets are copied out of the receive buffer. */
+#define IPOIB_RX_COPYBREAK	1536
+
+#define IPOIB_POLL_BATCH	16
+#define IPOIB_TX_SGE_MAX	(MAX_SKB_FRAGS + 1)
+
+/**
+ * struct ipoib_counters - what a queue has done
+ * @sync: consistency of 64-bit values on 32-bit machines
+ * @packets: delivered or sent
+ * @bytes: of those, without the encapsulation header
+ * @errors: completions in error
+ * @dropped: good packets thrown away for want of memory, room or an address
+ *
+ * Written in the context of the queue alone.
+ */
+struct ipoib_counters {
+	struct u64_stats_sync sync;
+	u64_stats_t packets;
+	u64_stats_t bytes;
+	u64_stats_t errors;
+	u64_stats_t dropped;
+};
+
+/**
+ * struct ipoib_tx_slot - one entry of the transmit ring
+ * @skb: packet, or NULL
+ * @wr: work request; wr_id is the ring position
+ * @sge: mapped pieces of @skb
+ */
+struct ipoib_tx_slot {
+	struct sk_buff *skb;
+	struct ib_ud_wr wr;
+	struct ib_sge sge[IPOIB_TX_SGE_MAX];
+};
+
+/**
+ * struct ipoib_txq - a transmit queue
+ * @intf: owner; constant
+ * @cq: send completions; constant while the netdev is registered
+ * @napi: polls @cq
+ * @slots: ring of @size entries; constant while the netdev is registered
+ * @size: power of two
+ * @head: positions filled; written under the queue's lock
+ * @posted: positions handed to the HCA; guarded by the queue's lock
+ * @tail: positions completed; written by @napi
+ * @drops: packets refused before they reached the ring; guarded by the lock
+ * @done: counters of completed sends; written by @napi
+ * @stalls: how often the timeout of the stack has fired; rtnl-free statistic
+ * @wc: completions being handled; owned by @napi
+ */
+struct ipoib_txq {
+	struct ipoib_intf *intf;
+	struct ib_cq *cq;
+	struct napi_struct napi;
+	struct ipoib_tx_slot *slots;
+	u32 size;
+	u32 head;
+	u32 posted;
+	u32 tail ____cacheline_aligned_in_smp;
+	struct ipoib_counters drops;
+	struct ipoib_counters done;
+	u64 stalls;
+	struct ib_wc wc[IPOIB_POLL_BATCH];
+};
+
+/**
+ * struct ipoib_rx_slot - one receive buffer
+ * @page: from the page pool, or NULL
+ * @offset: of the buffer in @page [bytes]
+ * @dma: address of the buffer
+ */
+struct ipoib_rx_slot {
+	struct page *page;
+	unsigned int offset;
+	u64 dma;
+};
+
+/**
+ * struct ipoib_rxq - the receive queue
+ * @intf: owner; constant
+ * @cq: receive completions; constant while the netdev is registered
+ * @napi: polls @cq
+ * @pool: pages of the buffers; lives while the queue pair runs
+ * @slots: ring of @size entries
+ * @size: number of buffers
+ * @posted: buffers the HCA has; written by @napi
+ * @buf_len: octets of datagram that a buffer takes
+ * @heads: @size areas of IPOIB_RX_HEAD_STRIDE octets for GRH and encapsulation
+ * @heads_dma: address of @heads
+ * @spill: shared sink for the excess of packets longer than the group's MTU
+ * @spill_dma: address of @spill
+ * @count: counters; written by @napi
+ * @wr: work requests of one refill; owned by @napi
+ * @sge: their pieces: head, buffer, spill
+ * @refill: number of entries of @wr in use
+ * @wc: completions being handled; owned by @napi
+ */
+struct ipoib_rxq {
+	struct ipoib_intf *intf;
+	struct ib_cq *cq;
+	struct napi_struct napi;
+	struct page_pool *pool;
+	struct ipoib_rx_slot *slots;
+	u32 size;
+	u32 posted;
+	u32 buf_len;
+	void *heads;
+	u64 heads_dma;
+	void *spill;
+	u64 spill_dma;
+	struct ipoib_counters count;
+	struct ib_recv_wr wr[IPOIB_POLL_BATCH];
+	struct ib_sge sge[IPOIB_POLL_BATCH][3];
+	unsigned int refill;
+	struct ib_wc wc[IPOIB_POLL_BATCH];
+};
+
+/**
+ * enum ipoib_flush - what an asynchronous event makes us forget
+ * @IPOIB_FLUSH_LIGHT: paths are asked for again while they stay in use
+ * @IPOIB_FLUSH_NORMAL: paths are dropped, memberships are renewed
+ * @IPOIB_FLUSH_HEAVY: P_Key and GID are looked up again as well
+ * @IPOIB_FLUSH_RESTART: and the queue pair starts afresh
+ *
+ * Bits of ipoib_intf.flush; a higher one includes the lower ones.
+ */
+enum ipoib_flush {
+	IPOIB_FLUSH_LIGHT,
+	IPOIB_FLUSH_NORMAL,
+	IPOIB_FLUSH_HEAVY,
+	IPOIB_FLUSH_RESTART,
+};
+
+/**
+ * struct ipoib_intf - private part of the netdev
+ * @dev: the netdev; constant
+ * @ca: HCA; constant
+ * @port: port number, from 1; constant
+ * @list: link in the list of the HCA's interfaces; guarded by its mutex
+ * @pkey: P_Key of the partition; constant
+ * @pkey_index: in the port's table; control
+ * @local_gid: of the port; written by control under the transmit locks
+ * @lid: of the port; control, read anywhere
+ * @port_state: enum ib_port_state; control, read anywhere
+ * @pd: protection domain; constant while the netdev is registered
+ * @qp: UD queue pair; constant while the netdev is registered
+ * @qkey: of the broadcast group; written by control under the transmit locks
+ * @tx_sge: pieces a send may have; constant
+ * @running: the queue pair accepts work; written by control under the transmit
+ *	locks
+ * @up: between ndo_open and ndo_stop; control
+ * @group_mtu: largest datagram of the broadcast group [octets]; control,
+ *	read anywhere
+ * @admin_mtu: MTU the administrator wants; guarded by rtnl
+ * @txq: the transmit queue
+ * @rxq: the receive queue
+ * @drained: woken by NAPI while the queue pair stops
+ * @dests: paths and groups by GID (RCU)
+ * @dest_lock: guards @dest_list; inside the transmit queue's lock
+ * @dest_list: every entry of @dests
+ * @backlog: destinations whose packets wait for room; transmit queue's lock
+ * @pending_bytes: truesize of all packets that wait for an address
+ * @retired_lock: guards @retired
+ * @retired: replaced address handles
+ * @reap_work: destroys them when the ring has passed their last use; control
+ * @broadcast: group of everything else; control
+ * @mcast_work: joins and leaves; control
+ * @mcast_dirty: the stack's list of addresses has changed
+ * @joins: requests in flight; control
+ * @gc_work: forgets destinations long unused; control
+ * @up_work: brings the queue pair up for ndo_open; control
+ * @up_error: what came of it; control, read by ndo_open
+ * @down_work: and down for ndo_stop; control
+ * @flush: bits of enum ipoib_flush
+ * @flush_work: does what they say; control
+ * @rtnl_work: tells the stack of a new MTU or hardware address
+ * @event_handler: of the HCA's asynchronous events
+ * @wq: the control queue
+ * @stat_path_queries: path records asked for; control
+ * @stat_joins: joins asked for; control
+ * @stat_flushes: by level; control
+ */
+struct ipoib_intf {
+	struct net_device *dev;
+	struct ib_device *ca;
+	u32 port;
+	struct list_head list;
+
+	u16 pkey;
+	u16 pkey_index;
+	union ib_gid local_gid;
+	u16 lid;
+	u8 port_state;
+	struct ib_pd *pd;
+	struct ib_qp *qp;
+	u32 qkey;
+	u32 tx_sge;
+	bool running;
+	bool up;
+	int group_mtu;
+	int admin_mtu;
+
+	struct ipoib_txq txq;
+	struct ipoib_rxq rxq;
+	wait_queue_head_t drained;
+
+	struct rhashtable dests;
+	spinlock_t dest_lock;
+	struct list_head dest_list;
+	struct list_head backlog;
+	atomic_t pending_bytes;
+	spinlock_t retired_lock;
+	struct list_head retired;
+	struct work_struct reap_work;
+
+	struct ipoib_mcast *broadcast;
+	struct delayed_work mcast_work;
+	bool mcast_dirty;
+	unsigned int joins;
+	struct delayed_work gc_work;
+
+	struct work_struct up_work;
+	int up_error;
+	struct work_struct down_work;
+	unsigned long flush;
+	struct work_struct flush_work;
+	struct work_struct rtnl_work;
+	struct ib_event_handler event_handler;
+	struct workqueue_struct *wq;
+
+	u64 stat_path_queries;
+	u64 stat_joins;
+	u64 stat_flushes[IPOIB_FLUSH_RESTART + 1];
+};
+
+extern struct ib_sa_client ipoib_sa_client;
+extern unsigned int ipoib_send_queue_size;
+extern unsigned int ipoib_recv_queue_size;
+
+/* netdev.c */
+struct ipoib_intf *ipoib_intf_create(struct ib_device *ca, u32 port);
+void ipoib_intf_destroy(struct ipoib_intf *intf);
+void ipoib_intf_notify_stack(struct ipoib_intf *intf);
+
+/* qp.c */
+int ipoib_qp_create(struct ipoib_intf *intf);
+void ipoib_qp_destroy(struct ipoib_intf *intf);
+int ipoib_qp_start(struct ipoib_intf *intf);
+void ipoib_qp_stop(struct ipoib_intf *intf);
+int ipoib_qp_set_qkey(struct ipoib_intf *intf, u32 qkey);
+
+/* tx.c */
+int ipoib_txq_create(struct ipoib_intf *intf);
+void ipoib_txq_destroy(struct ipoib_intf *intf);
+void ipoib_txq_reclaim(struct ipoib_txq *txq);
+netdev_tx_t ipoib_start_xmit(struct sk_buff *skb, struct net_device *dev);
+bool ipoib_tx_has_room(const struct ipoib_txq *txq);
+void ipoib_tx_push(struct ipoib_txq *txq, struct ipoib_dest *dest,
+		   struct sk_buff *skb);
+void ipoib_tx_doorbell(struct ipoib_txq *txq);
+void ipoib_tx_drop(struct ipoib_txq *txq, struct sk_buff *skb);
+bool ipoib_tx_drained(const struct ipoib_txq *txq);
+
+/* rx.c */
+int ipoib_rxq_create(struct ipoib_intf *intf);
+void ipoib_rxq_destroy(struct ipoib_intf *intf);
+int ipoib_rxq_fill(struct ipoib_rxq *rxq, u32 buf_len);
+void ipoib_rxq_empty(struct ipoib_rxq *rxq);
+
+/* events.c */
+void ipoib_events_init(struct ipoib_intf *intf);
+void ipoib_flush(struct ipoib_intf *intf, enum ipoib_flush level);
+void ipoib_carrier_update(struct ipoib_intf *intf);
+
+/* cm_id lookups for RDMA CM: params.c */
+struct net_device *ipoib_match_params(struct ipoib_intf *intf, u16 pkey,
+				      const union ib_gid *gid,
+				      const struct sockaddr *addr);
+
+/* ethtool.c, sysfs.c */
+void ipoib_set_ethtool_ops(struct net_device *dev);
+extern const struct attribute_group *ipoib_sysfs_groups[];
+
+#endif /* IPOIB_H */

@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Multicast groups: joining, leaving and attaching (RFC 4391 sections 4 to 6,
+ * IBA 15.2.5.17).
+ *
+ * The broadcast group comes first: until it is joined nothing else is, because
+ * its record holds the Q_Key, MTU, rate and so on of all others. Full
+ * memberships follow the stack's list of addresses; groups that are only sent
+ * to are joined send-only by the first packet, which waits for that, and are
+ * forgotten when long unused.
+ *
+ * All of it runs on the control queue. The SA's callback only copies the answer
+ * and wakes that queue, so a request is never answered while it is being made.
+ * A join that fails is repeated after 1, 2, 4 … MCAST_BACKOFF_MAX seconds.
+ */
+#include "mcast.h"
+
+#define MCAST_BACKOFF_MAX	16	/* seconds */
+#define MCAST_JOINS_MAX		16	/* requests in flight */
+#define MCAST_PENDING_DROP	4	/* seconds of backoff to keep packets */
+
+/* What a join without creating the group has to say. */
+#define MCAST_COMP_JOIN \
+	(IB_SA_MCMEMBER_REC_MGID | IB_SA_MCMEMBER_REC_PORT_GID | \
+	 IB_SA_MCMEMBER_REC_PKEY | IB_SA_MCMEMBER_REC_JOIN_STATE)
+
+/* And what lets the SA create it. */
+#define MCAST_COMP_CREATE \
+	(MCAST_COMP_JOIN | IB_SA_MCMEMBER_REC_QKEY | \
+	 IB_SA_MCMEMBER_REC_MTU_SELECTOR | IB_SA_MCMEMBER_REC_MTU | \
+	 IB_SA_MCMEMBER_REC_TRAFFIC_CLASS | IB_SA_MCMEMBER_REC_RATE_SELECTOR | \
+	 IB_SA_MCMEMBER_REC_RATE | IB_SA_MCMEMBER_REC_SL | \
+	 IB_SA_MCMEMBER_REC_FLOW_LABEL | IB_SA_MCMEMBER_REC_HOP_LIMIT)
+
+/**
+ * ipoib_mcast_kick - have the control queue look at the groups now
+ * @intf: interface
+ *
+ * Context: any.
+ */
+void ipoib_mcast_kick(struct ipoib_intf *intf)
+{
+	mod_delayed_work(intf->wq, &intf->mcast_work, 0);
+}
+
+static int mcast_answer(int status, struct ib_sa_multicast *sa)
+{
+	struct ipoib_mcast *mcast = sa->context;
+
+	mcast->status = status;
+	if (!status)
+		mcast->answer_rec = sa->rec;
+	/* Pairs with the acquire in mcast_take_answer(). */
+	smp_store_release(&mcast->answer, 1);
+	ipoib_mcast_kick(mcast->intf);
+	return 0;
+}
+
+static struct ipoib_mcast *mcast_create(struct ipoib_intf *intf,
+					const union ib_gid *mgid,
+					bool sendonly, gfp_t gfp)
+{
+	struct ipoib_mcast *mcast = kzalloc(sizeof(*mcast), gfp);
+	int err;
+
+	if (!mcast)
+		return NULL;
+	ipoib_dest_init(&mcast->dest, mgid);
+	mcast->intf = intf;
+	mcast->sendonly = sendonly;
+	mcast->backoff = 1;
+	mcast->retry_at = jiffies;
+	local_bh_disable();
+	err = ipoib_dest_insert(intf, &mcast->dest);
+	local_bh_enable();
+	if (err) {
+		kfree(mcast);
+		return NULL;
+	}
+	return mcast;
+}
+
+/**
+ * ipoib_mcast_create_sendonly - a group for the first packet sent to it
+ * @intf: interface
+ * @mgid: group
+ *
+ * Context: transmit queue lock.
+ * Return: the destination, or NULL without memory.
+ */
+struct ipoib_dest *ipoib_mcast_create_sendonly(struct ipoib_intf *intf,
+					       const union ib_gid *mgid)
+{
+	struct ipoib_mcast *mcast = mcast_create(intf, mgid, true, GFP_ATOMIC);
+
+	if (!mcast)
+		return NULL;
+	ipoib_mcast_kick(intf);
+	return &mcast->dest;
+}
+
+static void mcast_detach(struct ipoib_mcast *mcast)
+{
+	struct ipoib_intf *intf = mcast->intf;
+	int err;
+
+	if (!mcast->attached)
+		return;
+	mcast->attached = false;
+	err = ib_detach_mcast(intf->qp, &mcast->dest.gid, mcast->attached_mlid);
+	if (err)
+		netdev_warn(intf->dev, "detaching from %pI6: error %d\n",
+			    mcast->dest.gid.raw, err);
+}
+
+static int mcast_attach(struct ipoib_mcast *mcast)
+{
+	u16 mlid = be16_to_cpu(mcast->rec.mlid);
+	int err;
+
+	if (mcast->sendonly || (mcast->attached &&
+				mcast->attached_mlid == mlid))
+		return 0;
+	mcast_detach(mcast);
+	err = ib_attach_mcast(mcast->intf->qp, &mcast->dest.gid, mlid);
+	if (err)
+		return err;
+	mcast->attached = true;
+	mcast->attached_mlid = mlid;
+	return 0;
+}
+
+static void mcast_set_state(struct ipoib_mcast *mcast,
+			    enum ipoib_mcast_state state)
+{
+	struct ipoib_intf *intf = mcast->intf;
+
+	intf->joins -= mcast->state == IPOIB_MCAST_JOINING;
+	intf->joins += state == IPOIB_MCAST_JOINING;
+	mcast->state = state;
+}
+
+/* Give the membership back. The callback has returned for good afterwards. */
+static void mcast_leave(struct ipoib_mcast *mcast)
+{
+	if (mcast->sa)
+		ib_sa_free_multicast(mcast->sa);
+	mcast->sa = NULL;
+	mcast->answer = 0;
+	mcast_set_state(mcast, IPOIB_MCAST_IDLE);
+}
+
+/**
+ * ipoib_mcast_destroy - leave a group and forget it
+ * @mcast: group
+ *
+ * Context: control.
+ */
+void ipoib_mcast_destroy(struct ipoib_mcast *mcast)
+{
+	struct ipoib_intf *intf = mcast->intf;
+
+	ipoib_dest_unlink(intf, &mcast->dest);
+	mcast_detach(mcast);
+	mcast_leave(mcast);
+	if (intf->broadcast == mcast)
+		intf->broadcast = NULL;
+	kfree_rcu(mcast, dest.rcu);
+}
+
+/**
+ * ipoib_mcast_start - make the broadcast group and begin to join
+ * @intf: interface
+ *
+ * Context: control.
+ * Return: 0 or -ENOMEM.
+ */
+int ipoib_mcast_start(struct ipoib_intf *intf)
+{
+	union ib_gid mgid = ipoib_hwaddr_gid(intf->dev->broadcast);
+
+	intf->broadcast = mcast_create(intf, &mgid, false, GFP_KERNEL);
+	if (!intf->broadcast)
+		return -ENOMEM;
+	WRITE_ONCE(intf->mcast_dirty, true);
+	ipoib_mcast_kick(intf);
+	return 0;
+}
+
+/* Every group is like the broadcast group (RFC 4391 section 6). */
+static void mcast_fill_request(const struct ipoib_intf *intf,
+			       struct ib_sa_mcmember_rec *rec)
+{
+	const struct ib_sa_mcmember_rec *model = &intf->broadcast->rec;
+
+	rec->qkey = model->qkey;
+	rec->mtu_selector = IB_SA_EQ;
+	rec->mtu = model->mtu;
+	rec->traffic_class = model->traffic_class;
+	rec->rate_selector = IB_SA_EQ;
+	rec->rate = model->rate;
+	rec->sl = model->sl;
+	rec->flow_label = model->flow_label;
+	rec->hop_limit = model->hop_limit;
+}
+
+static void mcast_failed(struct ipoib_mcast *mcast, int status)
+{
+	struct ipoib_intf *intf = mcast->intf;
+
+	if (mcast == intf->broadcast && mcast->backoff == MCAST_BACKOFF_MAX / 2)
+		netdev_warn(intf->dev,
+			    "cannot join the broadcast group %pI6: error %d, still trying\n",
+			    mcast->dest.gid.raw, status);
+	netdev_dbg(intf->dev, "joining %pI6: error %d, again in %u s\n",
+		   mcast->dest.gid.raw, status, mcast->backoff);
+	/* A silent SA says nothing against the membership we had. */
+	if (status != -ETIMEDOUT)
+		ipoib_dest_clear_ah(intf, &mcast->dest);
+	/* An SA that knows no send-only full members may know non-members. */
+	mcast->nonmember = !mcast->nonmember && status != -ETIMEDOUT;
+	if (mcast->backoff >= MCAST_PENDING_DROP)
+		ipoib_dest_drop_pending(intf, &mcast->dest);
+	mcast->retry_at = jiffies + mcast->backoff * HZ;
+	mcast->backoff = min(mcast->backoff * 2, MCAST_BACKOFF_MAX);
+}
+
+static void mcast_join(struct ipoib_mcast *mcast)
+{
+	struct ipoib_intf *intf = mcast->intf;
+	struct ib_sa_mcmember_rec rec = {
+		.mgid = mcast->dest.gid,
+		.port_gid = intf->local_gid,
+		.pkey = cpu_to_be16(intf->pkey),
+		.join_state = BIT(FULLMEMBER_JOIN),
+	};
+	ib_sa_comp_mask mask = MCAST_COMP_JOIN;
+	struct ib_sa_multicast *sa;
+
+	if (mcast != intf->broadcast) {
+		mcast_fill_request(intf, &rec);
+		mask = MCAST_COMP_CREATE;
+	}
+	if (mcast->sendonly && !mcast->nonmember) {
+		rec.join_state = BIT(SENDONLY_FULLMEMBER_JOIN);
+	} else if (mcast->sendonly) {
+		rec.join_state = BIT(SENDONLY_NONMEBER_JOIN);
+		mask = MCAST_COMP_JOIN;
+	}
+	intf->stat_joins++;
+	mcast_set_state(mcast, IPOIB_MCAST_JOINING);
+	sa = ib_sa_join_multicast(&ipoib_sa_client, intf->ca, intf->port, &rec,
+				  mask, GFP_KERNEL, mcast_answer, mcast);
+	if (IS_ERR(sa)) {
+		mcast_set_state(mcast, IPOIB_MCAST_IDLE);
+		mcast_failed(mcast, PTR_ERR(sa));
+		return;
+	}
+	mcast->sa = sa;
+}
+
+static int mcast_use_broadcast(struct ipoib_mcast *mcast)
+{
+	struct ipoib_intf *intf = mcast->intf;
+	int mtu = ib_mtu_enum_to_int(mcast->rec.mtu);
+	int err;
+
+	if (mtu < 0)
+		return -EPROTO;
+	WRITE_ONCE(intf->group_mtu, IPOIB_UD_MTU(mtu));
+	if (intf->group_mtu > intf->rxq.buf_len) {
+		ipoib_qp_stop(intf);
+		err = ipoib_qp_start(intf);
+		if (err)
+			return err;
+	}
+	err = ipoib_qp_set_qkey(intf, be32_to_cpu(mcast->rec.qkey));
+	if (err)
+		return err;
+	ipoib_intf_notify_stack(intf);
+	return 0;
+}
+
+static int mcast_accept(struct ipoib_mcast *mcast)
+{
+	struct ipoib_intf *intf = mcast->intf;
+	struct rdma_ah_attr attr = {};
+	int err;
+
+	mcast->rec = mcast->answer_rec;
+	if (mcast == intf->broadcast) {
+		err = mcast_use_broadcast(mcast);
+		if (err)
+			return err;
+	}
+	err = mcast_attach(mcast);
+	if (err)
+		return err;
+	err = ib_init_ah_from_mcmember(intf->ca, intf->port, &mcast->rec, NULL,
+				       IB_GID_TYPE_IB, &attr);
+	if (err)
+		return err;
+	err = ipoib_dest_set_ah(intf, &mcast->dest, &attr);
+	rdma_destroy_ah_attr(&attr);
+	return err;
+}
+
+static void mcast_take_answer(struct ipoib_mcast *mcast)
+{
+	int status;
+
+	/* Pairs with the release in mcast_answer(). */
+	if (!smp_load_acquire(&mcast->answer))
+		return;
+	mcast->answer = 0;
+	status = mcast->status;
+	if (status == -ENETRESET) {
+		/* The SA has lost it: not a failure, ask again at once. */
+		mcast_leave(mcast);
+		mcast->retry_at = jiffies;
+		return;
+	}
+	if (!status)
+		status = mcast_accept(mcast);
+	if (status) {
+		mcast_leave(mcast);
+		mcast_failed(mcast, status);
+		return;
+	}
+	mcast_set_state(mcast, IPOIB_MCAST_JOINED);
+	mcast->backoff = 1;
+}
+
+static bool mcast_may_join(const struct ipoib_mcast *mcast)
+{
+	const struct ipoib_intf *intf = mcast->intf;
+
+	return mcast->state == IPOIB_MCAST_IDLE && intf->running &&
+	       intf->port_state == IB_PORT_ACTIVE &&
+	       intf->joins < MCAST_JOINS_MAX &&
+	       (mcast == intf->broadcast ||
+		intf->broadcast->state == IPOIB_MCAST_JOINED);
+}
+
+/* Groups of the stack's list that are new here; the rest is marked wanted. */
+static void mcast_scan_list(struct ipoib_intf *intf)
+{
+	struct net_device *dev = intf->dev;
+	struct netdev_hw_addr *ha;
+	struct ipoib_mcast *mcast;
+	struct ipoib_dest *dest;
+	union ib_gid mgid;
+
+	rcu_read_lock();
+	netif_addr_lock_bh(dev);
+	netdev_for_each_mc_addr(ha, dev) {
+		if (!ipoib_multicast_hwaddr_valid(ha->addr, dev->broadcast))
+			continue;
+		mgid = ipoib_hwaddr_gid(ha->addr);
+		dest = ipoib_dest_find(intf, &mgid);
+		if (dest) {
+			ipoib_mcast_of(dest)->wanted = true;
+			continue;
+		}
+		mcast = mcast_create(intf, &mgid, false, GFP_ATOMIC);
+		if (mcast)
+			mcast->wanted = true;
+		else
+			WRITE_ONCE(intf->mcast_dirty, true);
+	}
+	netif_addr_unlock_bh(dev);
+	rcu_read_unlock();
+}
+
+/* All groups, as a list that only this pass of the control queue walks. */
+static void mcast_collect(struct ipoib_intf *intf, struct list_head *all)
+{
+	struct ipoib_dest *dest;
+
+	spin_lock_bh(&intf->dest_lock);
+	list_for_each_entry(dest, &intf->dest_list, all)
+		if (ipoib_dest_is_mcast(dest))
+			list_add_tail(&ipoib_mcast_of(dest)->todo, all);
+	spin_unlock_bh(&intf->dest_lock);
+}
+
+/**
+ * ipoib_mcast_restart - join every group afresh
+ * @intf: interface
+ *
+ * Context: control; for when the subnet may have forgotten us. Packets wait
+ * until the answers have come.
+ */
+void ipoib_mcast_restart(struct ipoib_intf *intf)
+{
+	struct ipoib_mcast *mcast;
+	LIST_HEAD(all);
+
+	mcast_collect(intf, &all);
+	list_for_each_entry(mcast, &all, todo) {
+		ipoib_dest_clear_ah(intf, &mcast->dest);
+		mcast_leave(mcast);
+		mcast->backoff = 1;
+		mcast->retry_at = jiffies;
+	}
+	ipoib_mcast_kick(intf);
+}
+
+/* Make the memberships those of the stack's list of addresses. */
+static void mcast_sync_list(struct ipoib_intf *intf)
+{
+	struct ipoib_mcast *mcast, *next;
+	LIST_HEAD(all);
+
+	mcast_scan_list(intf);
+	mcast_collect(intf, &all);
+	list_for_each_entry_safe(mcast, next, &all, todo) {
+		if (mcast == intf->broadcast)
+			continue;
+		if (mcast->wanted && mcast->sendonly) {
+			mcast_leave(mcast);
+			mcast->sendonly = false;
+			mcast->retry_at = jiffies;
+		} else if (!mcast->wanted && !mcast->sendonly) {
+			ipoib_mcast_destroy(mcast);
+			continue;
+		}
+		mcast->wanted = false;
+	}
+}
+
+static void mcast_rearm(struct ipoib_intf *intf, struct list_head *all)
+{
+	struct ipoib_mcast *mcast;
+	unsigned long next = 0;
+	bool any = false;
+
+	list_for_each_entry(mcast, all, todo) {
+		if (!mcast_may_join(mcast))
+			continue;
+		if (!any || time_before(mcast->retry_at, next))
+			next = mcast->retry_at;
+		any = true;
+	}
+	if (READ_ONCE(intf->mcast_dirty)) {
+		/* The stack's list was not taken over for want of memory. */
+		next = jiffies + HZ;
+		any = true;
+	}
+	if (!any)
+		return;
+	next = time_after(next, jiffies) ? next - jiffies : 0;
+	queue_delayed_work(intf->wq, &intf->mcast_work, next);
+}
+
+/**
+ * ipoib_mcast_work - bring the memberships forward
+ * @work: ipoib_intf.mcast_work
+ *
+ * Takes the answers that have come, follows the stack's list, joins what is
+ * due, and comes back for what is due later.
+ */
+void ipoib_mcast_work(struct work_struct *work)
+{
+	struct ipoib_intf *intf = container_of(to_delayed_work(work),
+					       struct ipoib_intf, mcast_work);
+	struct ipoib_mcast *mcast;
+	LIST_HEAD(all);
+
+	if (!intf->up)
+		return;
+	if (READ_ONCE(intf->mcast_dirty)) {
+		WRITE_ONCE(intf->mcast_dirty, false);
+		mcast_sync_list(intf);
+	}
+	mcast_collect(intf, &all);
+	list_for_each_entry(mcast, &all, todo)
+		mcast_take_answer(mcast);
+	list_for_each_entry(mcast, &all, todo)
+		if (mcast_may_join(mcast) &&
+		    time_after_eq(jiffies, mcast->retry_at))
+			mcast_join(mcast);
+	ipoib_carrier_update(intf);
+	mcast_rearm(intf, &all);
+}

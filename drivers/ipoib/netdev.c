@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The netdev: how the stack sees an interface.
+ *
+ * Lifetime: created by the ib_client for each InfiniBand port, registered,
+ * unregistered and freed by it alone. The queue pair lives from ndo_init to
+ * ndo_uninit, because its number is part of the hardware address.
+ *
+ * ndo_open and ndo_stop hand their work to the control queue and wait. That
+ * cannot deadlock: nothing on the control queue takes rtnl.
+ */
+#include <linux/if_arp.h>
+#include <linux/module.h>
+
+#include "ipoib.h"
+#include "mcast.h"
+
+static int intf_init(struct net_device *dev)
+{
+	struct ipoib_intf *intf = netdev_priv(dev);
+	u8 hwaddr[INFINIBAND_ALEN];
+	int err;
+
+	err = rdma_query_gid(intf->ca, intf->port, 0, &intf->local_gid);
+	if (err)
+		return err;
+	err = ipoib_dest_table_init(intf);
+	if (err)
+		return err;
+	err = ipoib_qp_create(intf);
+	if (err) {
+		ipoib_dest_table_destroy(intf);
+		return err;
+	}
+	ipoib_hwaddr_set(hwaddr, 0, intf->qp->qp_num, &intf->local_gid);
+	__dev_addr_set(dev, hwaddr, sizeof(hwaddr));
+	ipoib_broadcast_hwaddr(hwaddr, IPOIB_SCOPE_LINK_LOCAL, intf->pkey);
+	memcpy((u8 *)dev->broadcast, hwaddr, sizeof(hwaddr));
+	if (intf->ca->attrs.device_cap_flags & IB_DEVICE_UD_IP_CSUM) {
+		dev->hw_features |= NETIF_F_IP_CSUM | NETIF_F_RXCSUM;
+		dev->features |= dev->hw_features;
+	}
+	return 0;
+}
+
+static void intf_uninit(struct net_device *dev)
+{
+	struct ipoib_intf *intf = netdev_priv(dev);
+
+	flush_workqueue(intf->wq);
+	ipoib_qp_destroy(intf);
+	ipoib_dest_table_destroy(intf);
+}
+
+static int intf_open(struct net_device *dev)
+{
+	struct ipoib_intf *intf = netdev_priv(dev);
+
+	netif_carrier_off(dev);
+	queue_work(intf->wq, &intf->up_work);
+	flush_work(&intf->up_work);
+	if (intf->up_error)
+		return intf->up_error;
+	netif_tx_start_all_queues(dev);
+	return 0;
+}
+
+static int intf_stop(struct net_device *dev)
+{
+	struct ipoib_intf *intf = netdev_priv(dev);
+
+	netif_tx_stop_all_queues(dev);
+	queue_work(intf->wq, &intf->down_work);
+	flush_work(&intf->down_work);
+	return 0;
+}
+
+static void intf_set_rx_mode(struct net_device *dev)
+{
+	struct ipoib_intf *intf = netdev_priv(dev);
+
+	WRITE_ONCE(intf->mcast_dirty, true);
+	ipoib_mcast_kick(intf);
+}
+
+static int intf_change_mtu(struct net_device *dev, int mtu)
+{
+	struct ipoib_intf *intf = netdev_priv(dev);
+	int group_mtu = READ_ONCE(intf->group_mtu);
+
+	intf->admin_mtu = mtu;
+	if (mtu > group_mtu)
+		netdev_info(dev, "MTU %d is more than the broadcast group's, using %d\n",
+			    mtu, group_mtu);
+	WRITE_ONCE(dev->mtu, min(mtu, group_mtu));
+	return 0;
+}
+
+static void intf_tx_timeout(struct net_device *dev, unsigned int queue)
+{
+	struct ipoib_intf *intf = netdev_priv(dev);
+	const struct ipoib_txq *txq = &intf->txq;
+
+	intf->txq.stalls++;
+	netdev_warn(dev, "transmit queue %u stalled: %u filled, %u posted, %u completed; restarting the queue pair\n",
+		    queue, txq->head, txq->posted, READ_ONCE(txq->tail));
+	ipoib_flush(intf, IPOIB_FLUSH_RESTART);
+}
+
+static void counters_read(const struct ipoib_counters *from, u64 *packets,
+			  u64 *bytes, u64 *errors, u64 *dropped)
+{
+	u64 p, b, e, d;
+	unsigned int start;
+
+	do {
+		start = u64_stats_fetch_begin(&from->sync);
+		p = u64_stats_read(&from->packets);
+		b = u64_stats_read(&from->bytes);
+		e = u64_stats_read(&from->errors);
+		d = u64_stats_read(&from->dropped);
+	} while (u64_stats_fetch_retry(&from->sync, start));
+	*packets += p;
+	*bytes += b;
+	*errors += e;
+	*dropped += d;
+}
+
+static void intf_get_stats64(struct net_device *dev,
+			     struct rtnl_link_stats64 *stats)
+{
+	struct ipoib_intf *intf = netdev_priv(dev);
+
+	counters_read(&intf->rxq.count, &stats->rx_packets, &stats->rx_bytes,
+		      &stats->rx_errors, &stats->rx_dropped);
+	counters_read(&intf->txq.done, &stats->tx_packets, &stats->tx_bytes,
+		      &stats->tx_errors, &stats->tx_dropped);
+	counters_read(&intf->txq.drops, &stats->tx_packets, &stats->tx_bytes,
+		      &stats->tx_errors, &stats->tx_dropped);
+}
+
+static const struct net_device_ops intf_ops = {
+	.ndo_init = intf_init,
+	.ndo_uninit = intf_uninit,
+	.ndo_open = intf_open,
+	.ndo_stop = intf_stop,
+	.ndo_start_xmit = ipoib_start_xmit,
+	.ndo_set_rx_mode = intf_set_rx_mode,
+	.ndo_change_mtu = intf_change_mtu,
+	.ndo_tx_timeout = intf_tx_timeout,
+	.ndo_get_stats64 = intf_get_stats64,
+};
+
+/* The destination's address travels in front of the encapsulation header. */
+static int intf_create_header(struct sk_buff *skb, struct net_device *dev,
+			      unsigned short type, const void *daddr,
+			      const void *saddr, unsigned int len)
+{
+	struct ipoib_header *header;
+	u8 *hwaddr;
+
+	header = skb_push(skb, sizeof(*header));
+	header->proto = htons(type);
+	header->reserved = 0;
+	hwaddr = skb_push(skb, INFINIBAND_ALEN);
+	if (!daddr) {
+		memset(hwaddr, 0, INFINIBAND_ALEN);
+		return -IPOIB_HARD_LEN;
+	}
+	memcpy(hwaddr, daddr, INFINIBAND_ALEN);
+	return IPOIB_HARD_LEN;
+}
+
+static const struct header_ops intf_header_ops = {
+	.create = intf_create_header,
+};
+
+/* Tell the stack what control has learnt. Runs with rtnl; nobody waits for it. */
+static void intf_rtnl_work(struct work_struct *work)
+{
+	struct ipoib_intf *intf = container_of(work, struct ipoib_intf,
+					       rtnl_work);
+	struct net_device *dev = intf->dev;
+	int mtu;
+
+	rtnl_lock();
+	if (dev->reg_state == NETREG_REGISTERED) {
+		mtu = min(intf->admin_mtu, READ_ONCE(intf->group_mtu));
+		if (mtu != dev->mtu) {
+			int admin_mtu = intf->admin_mtu;
+
+			dev_set_mtu(dev, mtu);
+			intf->admin_mtu = admin_mtu;
+		}
+		if (memcmp(dev->dev_addr + IPOIB_HWADDR_GID, &intf->local_gid,
+			   sizeof(intf->local_gid))) {
+			dev_addr_mod(dev, IPOIB_HWADDR_GID, &intf->local_gid,
+				     sizeof(intf->local_gid));
+			call_netdevice_notifiers(NETDEV_CHANGEADDR, dev);
+		}
+	}
+	rtnl_unlock();
+	dev_put(dev);
+}
+
+/**
+ * ipoib_intf_notify_stack - MTU or hardware address may have changed
+ * @intf: interface
+ *
+ * Context: control.
+ */
+void ipoib_intf_notify_stack(struct ipoib_intf *intf)
+{
+	dev_hold(intf->dev);
+	if (!schedule_work(&intf->rtnl_work))
+		dev_put(intf->dev);
+}
+
+static void intf_setup(struct net_device *dev)
+{
+	dev->netdev_ops = &intf_ops;
+	dev->header_ops = &intf_header_ops;
+	ipoib_set_ethtool_ops(dev);
+	dev->type = ARPHRD_INFINIBAND;
+	dev->flags |= IFF_BROADCAST | IFF_MULTICAST;
+	dev->addr_len = INFINIBAND_ALEN;
+	dev->hard_header_len = IPOIB_HARD_LEN;
+	dev->tx_queue_len = 2 * IPOIB_TX_RING_DEFAULT;
+	dev->watchdog_timeo = 5 * HZ;
+	dev->min_mtu = IPV4_MIN_MTU;
+	dev->features = NETIF_F_VLAN_CHALLENGED | NETIF_F_HIGHDMA | NETIF_F_SG;
+	dev->hw_features = NETIF_F_SG;
+	dev->priv_flags &= ~IFF_XMIT_DST_RELEASE;
+	netif_carrier_off(dev);
+}
+
+/**
+ * ipoib_intf_create - an interface for the default partition of a port
+ * @ca: HCA
+ * @port: InfiniBand port of it, from 1
+ *
+ * Context: process.
+ * Return: the registered interface or an ERR_PTR().
+ */
+struct ipoib_intf *ipoib_intf_create(struct ib_device *ca, u32 port)
+{
+	struct ib_port_attr attr;
+	struct ipoib_intf *intf;
+	struct net_device *dev;
+	int err;
+
+	err = ib_query_port(ca, port, &attr);
+	if (err)
+		return ERR_PTR(err);
+	dev = alloc_netdev(sizeof(*intf), "ib%d", NET_NAME_UNKNOWN, intf_setup);
+	if (!dev)
+		return ERR_PTR(-ENOMEM);
+	intf = netdev_priv(dev);
+	intf->dev = dev;
+	intf->ca = ca;
+	intf->port = port;
+	intf->port_state = attr.state;
+	intf->lid = attr.lid;
+	err = ib_query_pkey(ca, port, 0, &intf->pkey);
+	if (err)
+		goto err_free;
+	intf->pkey |= IPOIB_PKEY_FULL_MEMBER;
+	dev->max_mtu = IPOIB_UD_MTU(ib_mtu_enum_to_int(attr.max_mtu));
+	/* Until the broadcast group says otherwise (RFC 4391 section 7). */
+	intf->group_mtu = min_t(int, dev->max_mtu, IPOIB_UD_MTU(2048));
+	intf->admin_mtu = dev->max_mtu;
+	dev->mtu = intf->group_mtu;
+	dev->dev_port = port - 1;
+	dev->dev_id = port - 1;
+	dev->sysfs_groups[0] = ipoib_sysfs_groups[0];
+	SET_NETDEV_DEV(dev, ca->dev.parent);
+
+	err = -ENOMEM;
+	intf->wq = alloc_ordered_workqueue("ipoib_%s_%u", WQ_MEM_RECLAIM,
+					   dev_name(&ca->dev), port);
+	if (!intf->wq)
+		goto err_free;
+	ipoib_events_init(intf);
+	INIT_WORK(&intf->rtnl_work, intf_rtnl_work);
+	err = register_netdev(dev);
+	if (err)
+		goto err_destroy_wq;
+	ib_register_event_handler(&intf->event_handler);
+	/* Events before the registration have gone unseen. */
+	ipoib_flush(intf, IPOIB_FLUSH_LIGHT);
+	return intf;
+
+err_destroy_wq:
+	destroy_workqueue(intf->wq);
+err_free:
+	free_netdev(dev);
+	return ERR_PTR(err);
+}
+
+/**
+ * ipoib_intf_destroy - take the interface away
+ * @intf: interface
+ *
+ * Context: process, without rtnl.
+ */
+void ipoib_intf_destroy(struct ipoib_intf *intf)
+{
+	ib_unregister_event_handler(&intf->event_handler);
+	unregister_netdev(intf->dev);
+	destroy_workqueue(intf->wq);
+	free_netdev(intf->dev);
+}

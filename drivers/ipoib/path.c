@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Paths: from a port GID to an address handle through the SA's path records
+ * (IBA 15.2.5.16).
+ *
+ * The first packet to a GID makes the path and asks; packets wait meanwhile. A
+ * path in use is asked for again when an event or a packet says that the record
+ * may be out of date, and its handle stays in use until the answer has come.
+ *
+ * A query that fails is repeated with increasing delay. After
+ * PATH_ATTEMPTS_MAX failures in a row the waiting packets are dropped and the
+ * path is forgotten; the next packet starts afresh.
+ *
+ * Lifetime: made by a sender, destroyed by control. The SA's callback only
+ * hands the answer over to the control queue.
+ */
+#include "path.h"
+
+#define PATH_QUERY_TIMEOUT_MS	1000
+#define PATH_RETRY_MS		100
+#define PATH_ATTEMPTS_MAX	6
+#define PATH_HEARD_INTERVAL	HZ
+#define PATH_COMP_MASK \
+	(IB_SA_PATH_REC_DGID | IB_SA_PATH_REC_SGID | IB_SA_PATH_REC_PKEY | \
+	 IB_SA_PATH_REC_TRAFFIC_CLASS | IB_SA_PATH_REC_NUMB_PATH)
+
+static void path_answer(int status, struct sa_path_rec *rec,
+			compat_num_prs num_prs, void *context)
+{
+	struct ipoib_path *path = context;
+
+	path->status = status ? status : rec ? 0 : -ENOENT;
+	if (!path->status)
+		path->rec = *rec;
+	queue_work(path->intf->wq, &path->answer_work);
+	complete(&path->answered);
+}
+
+static void path_retry(struct ipoib_path *path)
+{
+	unsigned long delay = PATH_RETRY_MS << path->attempts++;
+
+	queue_delayed_work(path->intf->wq, &path->query_work,
+			   msecs_to_jiffies(delay));
+}
+
+static bool path_is_needed(struct ipoib_path *path)
+{
+	return path->dest.ah || !skb_queue_empty_lockless(&path->dest.pending);
+}
+
+static void path_failed(struct ipoib_path *path)
+{
+	struct ipoib_intf *intf = path->intf;
+
+	if (path->attempts < PATH_ATTEMPTS_MAX && path_is_needed(path)) {
+		path_retry(path);
+		return;
+	}
+	/* An SA that is silent says nothing against the record we have. */
+	if (path->dest.ah && path->status == -ETIMEDOUT) {
+		path->attempts = 0;
+		set_bit(IPOIB_PATH_STALE, &path->state);
+		clear_bit(IPOIB_PATH_BUSY, &path->state);
+		return;
+	}
+	netdev_dbg(intf->dev, "no path to %pI6: error %d\n",
+		   path->dest.gid.raw, path->status);
+	ipoib_path_destroy(path);
+}
+
+static void path_query(struct work_struct *work)
+{
+	struct ipoib_path *path = container_of(to_delayed_work(work),
+					       struct ipoib_path, query_work);
+	struct ipoib_intf *intf = path->intf;
+	struct sa_path_rec rec = {
+		.rec_type = SA_PATH_REC_TYPE_IB,
+		.dgid = path->dest.gid,
+		.sgid = intf->local_gid,
+		.pkey = cpu_to_be16(intf->pkey),
+		.numb_path = 1,
+	};
+
+	clear_bit(IPOIB_PATH_STALE, &path->state);
+	intf->stat_path_queries++;
+	reinit_completion(&path->answered);
+	path->query_id = ib_sa_path_rec_get(&ipoib_sa_client, intf->ca,
+					    intf->port, &rec, PATH_COMP_MASK,
+					    PATH_QUERY_TIMEOUT_MS, GFP_KERNEL,
+					    path_answer, path, &path->query);
+	if (path->query_id >= 0)
+		return;
+	path->query = NULL;
+	path->status = path->query_id;
+	complete(&path->answered);
+	path_failed(path);
+}
+
+static void path_accept(struct work_struct *work)
+{
+	struct ipoib_path *path = container_of(work, struct ipoib_path,
+					       answer_work);
+	struct ipoib_intf *intf = path->intf;
+	struct rdma_ah_attr attr = {};
+
+	path->query = NULL;
+	if (!path->status)
+		path->status = ib_init_ah_attr_from_path(intf->ca, intf->port,
+							 &path->rec, &attr,
+							 NULL);
+	if (!path->status) {
+		path->status = ipoib_dest_set_ah(intf, &path->dest, &attr);
+		rdma_destroy_ah_attr(&attr);
+	}
+	if (path->status) {
+		path_failed(path);
+		return;
+	}
+	WRITE_ONCE(path->dlid, be32_to_cpu(sa_path_get_dlid(&path->rec)));
+	path->attempts = 0;
+	clear_bit(IPOIB_PATH_BUSY, &path->state);
+}
+
+/**
+ * ipoib_path_create - a path for a GID that has none
+ * @intf: interface
+ * @gid: port GID
+ *
+ * Context: transmit queue lock.
+ * Return: the destination, or NULL without memory.
+ */
+struct ipoib_dest *ipoib_path_create(struct ipoib_intf *intf,
+				     const union ib_gid *gid)
+{
+	struct ipoib_path *path = kzalloc(sizeof(*path), GFP_ATOMIC);
+
+	if (!path)
+		return NULL;
+	ipoib_dest_init(&path->dest, gid);
+	path->intf = intf;
+	init_completion(&path->answered);
+	complete(&path->answered);
+	INIT_DELAYED_WORK(&path->query_work, path_query);
+	INIT_WORK(&path->answer_work, path_accept);
+	if (ipoib_dest_insert(intf, &path->dest)) {
+		kfree(path);
+		return NULL;
+	}
+	return &path->dest;
+}
+
+/**
+ * ipoib_path_resolve - ask the SA unless that is under way
+ * @path: path
+ *
+ * Context: any, while the path cannot be destroyed.
+ */
+void ipoib_path_resolve(struct ipoib_path *path)
+{
+	if (!test_and_set_bit(IPOIB_PATH_BUSY, &path->state))
+		queue_delayed_work(path->intf->wq, &path->query_work, 0);
+}
+
+/**
+ * ipoib_path_destroy - forget a path
+ * @path: path
+ *
+ * Context: control. Waits for the SA's callback, which waits for nothing; may be
+ * called from the path's own work, of which then nothing is left to wait for.
+ */
+void ipoib_path_destroy(struct ipoib_path *path)
+{
+	struct ipoib_intf *intf = path->intf;
+
+	ipoib_dest_unlink(intf, &path->dest);
+	if (current_work() != &path->query_work.work)
+		cancel_delayed_work_sync(&path->query_work);
+	if (path->query)
+		ib_sa_cancel_query(path->query_id, path->query);
+	wait_for_completion(&path->answered);
+	if (current_work() != &path->answer_work)
+		cancel_work_sync(&path->answer_work);
+	kfree_rcu(path, dest.rcu);
+}
+
+/**
+ * ipoib_paths_mark_stale - ask for every path again when it is next used
+ * @intf: interface
+ *
+ * Context: control.
+ */
+void ipoib_paths_mark_stale(struct ipoib_intf *intf)
+{
+	struct ipoib_dest *dest;
+
+	spin_lock_bh(&intf->dest_lock);
+	list_for_each_entry(dest, &intf->dest_list, all)
+		if (!ipoib_dest_is_mcast(dest))
+			set_bit(IPOIB_PATH_STALE, &ipoib_path_of(dest)->state);
+	spin_unlock_bh(&intf->dest_lock);
+}
+
+/**
+ * ipoib_paths_forget_ah - let packets wait until every path is known again
+ * @intf: interface
+ *
+ * Context: control. Only control removes entries, so the list may be walked
+ * without its lock as long as additions at its tail are seen or not.
+ */
+void ipoib_paths_forget_ah(struct ipoib_intf *intf)
+{
+	struct ipoib_dest *dest, *last;
+
+	spin_lock_bh(&intf->dest_lock);
+	last = list_empty(&intf->dest_list) ? NULL :
+	       list_last_entry(&intf->dest_list, struct ipoib_dest, all);
+	spin_unlock_bh(&intf->dest_lock);
+	if (!last)
+		return;
+	list_for_each_entry(dest, &intf->dest_list, all) {
+		if (!ipoib_dest_is_mcast(dest)) {
+			set_bit(IPOIB_PATH_STALE, &ipoib_path_of(dest)->state);
+			ipoib_dest_clear_ah(intf, dest);
+		}
+		if (dest == last)
+			break;
+	}
+}
+
+/**
+ * ipoib_path_heard - a port was heard from; is its LID the one we use
+ * @intf: interface
+ * @gid: GID the packet came from
+ * @slid: LID it came from
+ *
+ * A port that moved to another LID announces itself by ARP or neighbour
+ * discovery long before the SA tells us. Asks again when the LID is a new one,
+ * at most once a second for a path, since a port with several LIDs may
+ * legitimately use any.
+ *
+ * Context: NAPI.
+ */
+void ipoib_path_heard(struct ipoib_intf *intf, const union ib_gid *gid,
+		      u16 slid)
+{
+	struct ipoib_dest *dest;
+	struct ipoib_path *path;
+
+	rcu_read_lock();
+	dest = ipoib_dest_find(intf, gid);
+	if (!dest || ipoib_dest_is_mcast(dest))
+		goto out;
+	path = ipoib_path_of(dest);
+	if (!READ_ONCE(path->dlid) || READ_ONCE(path->dlid) == slid ||
+	    (path->heard &&
+	     time_before(jiffies, path->heard + PATH_HEARD_INTERVAL)))
+		goto out;
+	path->heard = jiffies;
+	set_bit(IPOIB_PATH_STALE, &path->state);
+out:
+	rcu_read_unlock();
+}

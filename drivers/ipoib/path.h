@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+#ifndef IPOIB_PATH_H
+#define IPOIB_PATH_H
+
+#include <linux/completion.h>
+#include "ipoib.h"
+
+/**
+ * struct ipoib_path - the way to a port, as the SA tells it
+ * @dest: what the data path needs; first, so that freeing one frees the other
+ * @intf: owner; constant
+ * @state: bits of enum ipoib_path_state
+ * @dlid: LID in use, 0 while unknown; control, read anywhere
+ * @attempts: queries failed in a row; control
+ * @heard: jiffies of the newest query that a foreign LID caused; NAPI
+ * @query: request in flight; control
+ * @query_id: its number; control
+ * @answered: completed by the answer
+ * @status: of the answer; handed over by @answer_work
+ * @rec: the answer; handed over by @answer_work
+ * @query_work: asks; control
+ * @answer_work: takes the answer; control
+ */
+struct ipoib_path {
+	struct ipoib_dest dest;
+	struct ipoib_intf *intf;
+	unsigned long state;
+	u16 dlid;
+	unsigned int attempts;
+	unsigned long heard;
+	struct ib_sa_query *query;
+	int query_id;
+	struct completion answered;
+	int status;
+	struct sa_path_rec rec;
+	struct delayed_work query_work;
+	struct work_struct answer_work;
+};
+
+/**
+ * enum ipoib_path_state - bits of ipoib_path.state
+ * @IPOIB_PATH_BUSY: a query is due or in flight
+ * @IPOIB_PATH_STALE: the record may no longer be true; ask on the next send
+ */
+enum ipoib_path_state {
+	IPOIB_PATH_BUSY,
+	IPOIB_PATH_STALE,
+};
+
+static inline struct ipoib_path *ipoib_path_of(struct ipoib_dest *dest)
+{
+	return container_of(dest, struct ipoib_path, dest);
+}
+
+struct ipoib_dest *ipoib_path_create(struct ipoib_intf *intf,
+				     const union ib_gid *gid);
+void ipoib_path_resolve(struct ipoib_path *path);
+void ipoib_path_destroy(struct ipoib_path *path);
+void ipoib_paths_mark_stale(struct ipoib_intf *intf);
+void ipoib_paths_forget_ah(struct ipoib_intf *intf);
+void ipoib_path_heard(struct ipoib_intf *intf, const union ib_gid *gid,
+		      u16 slid);
+
+#endif /* IPOIB_PATH_H */

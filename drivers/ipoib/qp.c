@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The UD queue pair of an interface: made with the netdev, since its number is
+ * part of the hardware address, started and stopped by the control queue.
+ *
+ * Running and stopped are told to the data path by ipoib_intf.running, which
+ * changes under the transmit locks: who holds one sees a queue pair that accepts
+ * work, or drops. NAPI is enabled exactly while the queue pair runs.
+ */
+#include "ipoib.h"
+
+#define QP_DRAIN_TIMEOUT	(5 * HZ)
+#define QP_RX_SGE		3
+
+/**
+ * ipoib_qp_create - protection domain, queues and queue pair
+ * @intf: interface being registered
+ *
+ * Context: process, rtnl.
+ * Return: 0 or a negative error; nothing is left behind on error.
+ */
+int ipoib_qp_create(struct ipoib_intf *intf)
+{
+	struct ib_qp_init_attr init = {
+		.qp_type = IB_QPT_UD,
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.cap = {
+			.max_send_wr = ipoib_send_queue_size,
+			.max_recv_wr = ipoib_recv_queue_size,
+			.max_send_sge = min_t(u32, IPOIB_TX_SGE_MAX,
+					      intf->ca->attrs.max_send_sge),
+			.max_recv_sge = QP_RX_SGE,
+		},
+	};
+	int err;
+
+	if (intf->ca->attrs.kernel_cap_flags & IBK_BLOCK_MULTICAST_LOOPBACK)
+		init.create_flags |= IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK;
+	intf->pd = ib_alloc_pd(intf->ca, 0);
+	if (IS_ERR(intf->pd))
+		return PTR_ERR(intf->pd);
+	err = ipoib_txq_create(intf);
+	if (err)
+		goto err_dealloc_pd;
+	err = ipoib_rxq_create(intf);
+	if (err)
+		goto err_destroy_txq;
+	init.send_cq = intf->txq.cq;
+	init.recv_cq = intf->rxq.cq;
+	intf->qp = ib_create_qp(intf->pd, &init);
+	if (IS_ERR(intf->qp)) {
+		err = PTR_ERR(intf->qp);
+		goto err_destroy_rxq;
+	}
+	intf->tx_sge = init.cap.max_send_sge;
+	return 0;
+
+err_destroy_rxq:
+	ipoib_rxq_destroy(intf);
+err_destroy_txq:
+	ipoib_txq_destroy(intf);
+err_dealloc_pd:
+	ib_dealloc_pd(intf->pd);
+	return err;
+}
+
+/**
+ * ipoib_qp_destroy - the reverse of ipoib_qp_create()
+ * @intf: interface, stopped
+ */
+void ipoib_qp_destroy(struct ipoib_intf *intf)
+{
+	ib_destroy_qp(intf->qp);
+	ipoib_ah_reap(intf, true);
+	ipoib_rxq_destroy(intf);
+	ipoib_txq_destroy(intf);
+	ib_dealloc_pd(intf->pd);
+}
+
+static int qp_to_state(struct ipoib_intf *intf, enum ib_qp_state state)
+{
+	struct ib_qp_attr attr = { .qp_state = state };
+
+	return ib_modify_qp(intf->qp, &attr, IB_QP_STATE);
+}
+
+static int qp_to_init(struct ipoib_intf *intf)
+{
+	struct ib_qp_attr attr = {
+		.qp_state = IB_QPS_INIT,
+		.port_num = intf->port,
+		.pkey_index = intf->pkey_index,
+		.qkey = intf->qkey,
+	};
+
+	return ib_modify_qp(intf->qp, &attr, IB_QP_STATE | IB_QP_PORT |
+			    IB_QP_PKEY_INDEX | IB_QP_QKEY);
+}
+
+static int qp_to_rts(struct ipoib_intf *intf)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RTS };
+	int err;
+
+	err = qp_to_state(intf, IB_QPS_RTR);
+	return err ?: ib_modify_qp(intf->qp, &attr, IB_QP_STATE | IB_QP_SQ_PSN);
+}
+
+static void qp_set_running(struct ipoib_intf *intf, bool running)
+{
+	netif_tx_lock_bh(intf->dev);
+	WRITE_ONCE(intf->running, running);
+	netif_tx_unlock_bh(intf->dev);
+}
+
+/**
+ * ipoib_qp_start - from RESET to working
+ * @intf: interface with a valid P_Key index
+ *
+ * Context: control.
+ * Return: 0, -ENOMEM, or what the HCA says; the queue pair is in RESET then.
+ */
+int ipoib_qp_start(struct ipoib_intf *intf)
+{
+	int err;
+
+	err = qp_to_init(intf);
+	if (err)
+		goto err_out;
+	err = ipoib_rxq_fill(&intf->rxq, intf->group_mtu);
+	if (err)
+		goto err_empty;
+	err = qp_to_rts(intf);
+	if (err)
+		goto err_empty;
+	napi_enable(&intf->txq.napi);
+	napi_enable(&intf->rxq.napi);
+	qp_set_running(intf, true);
+	/* The first poll arms the completion queues. */
+	local_bh_disable();
+	napi_schedule(&intf->txq.napi);
+	napi_schedule(&intf->rxq.napi);
+	local_bh_enable();
+	netif_tx_wake_all_queues(intf->dev);
+	return 0;
+
+err_empty:
+	qp_to_state(intf, IB_QPS_RESET);
+	ipoib_rxq_empty(&intf->rxq);
+err_out:
+	netdev_err(intf->dev, "cannot start the queue pair: error %d\n", err);
+	return err;
+}
+
+static bool qp_is_drained(const struct ipoib_intf *intf)
+{
+	return ipoib_tx_drained(&intf->txq) && !READ_ONCE(intf->rxq.posted);
+}
+
+/**
+ * ipoib_qp_stop - complete or abandon all work and go to RESET
+ * @intf: interface
+ *
+ * Waits for the flushed completions of all requests; a HCA that does not
+ * deliver them within five seconds has its buffers taken back all the same,
+ * since a queue pair in RESET no longer touches them (IBA 10.3.1).
+ *
+ * Context: control.
+ */
+void ipoib_qp_stop(struct ipoib_intf *intf)
+{
+	if (!intf->running)
+		return;
+	qp_set_running(intf, false);
+	if (qp_to_state(intf, IB_QPS_ERR))
+		netdev_warn(intf->dev, "the queue pair does not go to ERROR\n");
+	if (!wait_event_timeout(intf->drained, qp_is_drained(intf),
+				QP_DRAIN_TIMEOUT))
+		netdev_warn(intf->dev,
+			    "%u sends and %u receives were never completed\n",
+			    intf->txq.head - intf->txq.tail,
+			    intf->rxq.posted);
+	napi_disable(&intf->rxq.napi);
+	napi_disable(&intf->txq.napi);
+	if (qp_to_state(intf, IB_QPS_RESET))
+		netdev_warn(intf->dev, "the queue pair does not go to RESET\n");
+	netif_tx_lock_bh(intf->dev);
+	ipoib_txq_reclaim(&intf->txq);
+	netif_tx_unlock_bh(intf->dev);
+	ipoib_rxq_empty(&intf->rxq);
+	ipoib_ah_reap(intf, true);
+}
+
+/**
+ * ipoib_qp_set_qkey - use the Q_Key of the broadcast group
+ * @intf: interface
+ * @qkey: host byte order
+ *
+ * Context: control.
+ * Return: 0 or what the HCA says.
+ */
+int ipoib_qp_set_qkey(struct ipoib_intf *intf, u32 qkey)
+{
+	struct ib_qp_attr attr = { .qkey = qkey };
+	int err;
+
+	err = ib_modify_qp(intf->qp, &attr, IB_QP_QKEY);
+	if (err)
+		return err;
+	netif_tx_lock_bh(intf->dev);
+	intf->qkey = qkey;
+	netif_tx_unlock_bh(intf->dev);
+	return 0;
+}

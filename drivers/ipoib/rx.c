@@ -1,0 +1,481 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Reception: from a UD receive completion to a packet for the stack.
+ *
+ * A receive request has three pieces: a small area for GRH and encapsulation
+ * header, a buffer of the group's MTU that holds the datagram from its first
+ * octet on, and one sink shared by all requests. No honest packet reaches the
+ * sink; it is there so that a longer one cannot put the queue pair into error.
+ *
+ * Short datagrams are copied and their buffer goes back to the HCA untouched:
+ * a socket is charged for what it got, and no page changes hands. Long ones keep
+ * their buffer, which is replaced from the page pool. Without memory for either,
+ * the packet is dropped and its buffer used again: the ring never runs dry.
+ *
+ * Everything here belongs to the receive NAPI while the queue pair runs, and to
+ * control before and after.
+ */
+#include <linux/if_arp.h>
+#include COMPAT_PAGE_POOL_H
+
+#include "ipoib.h"
+#include "path.h"
+
+/* One cache line for the 44 octets of GRH and encapsulation header. */
+#define RX_HEAD_STRIDE	64
+
+/* Room in front of a frame that is not copied, and behind it for pulling. */
+#define RX_FRAME_HEAD	(IPOIB_HARD_LEN + 128)
+
+static int rx_spill_len(const struct ipoib_intf *intf)
+{
+	return ib_mtu_enum_to_int(IB_MTU_4096);
+}
+
+static int rx_alloc_buffer(struct ipoib_rxq *rxq, struct ipoib_rx_slot *slot)
+{
+	struct ib_device *ca = rxq->intf->ca;
+	struct page *page;
+	unsigned int offset;
+
+	page = page_pool_dev_alloc_frag(rxq->pool, &offset, rxq->buf_len);
+	if (!page)
+		return -ENOMEM;
+	slot->page = page;
+	slot->offset = offset;
+	if (ib_uses_virt_dma(ca))
+		slot->dma = (uintptr_t)page_address(page) + offset;
+	else
+		slot->dma = page_pool_get_dma_addr(page) + offset;
+	return 0;
+}
+
+static void rx_post_batch(struct ipoib_rxq *rxq)
+{
+	const struct ib_recv_wr *bad = NULL;
+	unsigned int n = rxq->refill;
+	int err;
+
+	if (!n)
+		return;
+	rxq->refill = 0;
+	rxq->wr[n - 1].next = NULL;
+	err = ib_post_recv(rxq->intf->qp, rxq->wr, &bad);
+	rxq->wr[n - 1].next = n < IPOIB_POLL_BATCH ? &rxq->wr[n] : NULL;
+	if (likely(!err)) {
+		rxq->posted += n;
+		return;
+	}
+	if (bad)
+		rxq->posted += bad - rxq->wr;
+	if (net_ratelimit())
+		netdev_warn(rxq->intf->dev,
+			    "the HCA refused a receive: error %d\n", err);
+	ipoib_flush(rxq->intf, IPOIB_FLUSH_RESTART);
+}
+
+/* Give slot @index to the HCA, at the latest at the next rx_post_batch(). */
+static void rx_post(struct ipoib_rxq *rxq, u32 index)
+{
+	struct ib_sge *sge = rxq->sge[rxq->refill];
+
+	rxq->wr[rxq->refill].wr_id = index;
+	sge[0].addr = rxq->heads_dma + index * RX_HEAD_STRIDE;
+	ib_dma_sync_single_for_device(rxq->intf->ca, sge[0].addr,
+				      IPOIB_UD_HEAD_LEN, DMA_FROM_DEVICE);
+	sge[1].addr = rxq->slots[index].dma;
+	if (++rxq->refill == IPOIB_POLL_BATCH)
+		rx_post_batch(rxq);
+}
+
+/* Room in front of the datagram for the header that the stack expects. */
+static void rx_push_header(struct sk_buff *skb, const void *head)
+{
+	u8 *hard = skb_put(skb, IPOIB_HARD_LEN);
+
+	memset(hard, 0, INFINIBAND_ALEN);
+	memcpy(hard + INFINIBAND_ALEN, head + IPOIB_GRH_LEN, IPOIB_ENCAP_LEN);
+	skb_reset_mac_header(skb);
+	__skb_pull(skb, IPOIB_HARD_LEN);
+}
+
+static struct sk_buff *rx_copy(struct ipoib_rxq *rxq,
+			       struct ipoib_rx_slot *slot, const void *head,
+			       u32 len)
+{
+	struct sk_buff *skb = napi_alloc_skb(&rxq->napi, IPOIB_HARD_LEN + len);
+
+	if (unlikely(!skb))
+		return NULL;
+	rx_push_header(skb, head);
+	skb_put_data(skb, page_address(slot->page) + slot->offset, len);
+	return skb;
+}
+
+static struct sk_buff *rx_take(struct ipoib_rxq *rxq,
+			       struct ipoib_rx_slot *slot, const void *head,
+			       u32 len)
+{
+	struct ipoib_rx_slot old = *slot;
+	struct sk_buff *skb;
+
+	skb = napi_alloc_skb(&rxq->napi, RX_FRAME_HEAD);
+	if (unlikely(!skb))
+		return NULL;
+	if (unlikely(rx_alloc_buffer(rxq, slot))) {
+		napi_consume_skb(skb, 1);
+		return NULL;
+	}
+	rx_push_header(skb, head);
+	skb_add_rx_frag(skb, 0, old.page, old.offset, len, rxq->buf_len);
+	skb_mark_for_recycle(skb);
+	return skb;
+}
+
+/* RFC 4391 section 9.1.2: an ARP packet carries its sender's GID. */
+static void rx_learn_from_arp(struct ipoib_intf *intf, const u8 *data, u32 len,
+			      u16 slid)
+{
+	union ib_gid gid;
+
+	if (len < sizeof(struct arphdr) + INFINIBAND_ALEN)
+		return;
+	gid = ipoib_hwaddr_gid(data + sizeof(struct arphdr));
+	ipoib_path_heard(intf, &gid, slid);
+}
+
+static void rx_learn(struct ipoib_rxq *rxq, const struct ipoib_rx_slot *slot,
+		     const void *head, const struct ib_wc *wc, u32 len)
+{
+	const struct ipoib_header *encap = head + IPOIB_GRH_LEN;
+	const struct ib_grh *grh = head;
+
+	if (encap->proto == htons(ETH_P_ARP))
+		rx_learn_from_arp(rxq->intf,
+				  page_address(slot->page) + slot->offset, len,
+				  wc->slid);
+	else if (wc->wc_flags & IB_WC_GRH && encap->proto == htons(ETH_P_IPV6))
+		ipoib_path_heard(rxq->intf, &grh->sgid, wc->slid);
+}
+
+static u8 rx_packet_type(const struct ipoib_intf *intf, const struct ib_grh *grh,
+			 const struct ib_wc *wc)
+{
+	if (!(wc->wc_flags & IB_WC_GRH) || grh->dgid.raw[0] != 0xff)
+		return PACKET_HOST;
+	return memcmp(&grh->dgid, intf->dev->broadcast + IPOIB_HWADDR_GID,
+		      sizeof(grh->dgid)) ? PACKET_MULTICAST : PACKET_BROADCAST;
+}
+
+/* A switch may send a group's packet back to the port that it came from. */
+static bool rx_is_own(const struct ipoib_intf *intf, const struct ib_grh *grh,
+		      const struct ib_wc *wc)
+{
+	return wc->src_qp == intf->qp->qp_num && wc->wc_flags & IB_WC_GRH &&
+	       !memcmp(&grh->sgid, &intf->local_gid, sizeof(grh->sgid));
+}
+
+static void rx_deliver(struct ipoib_rxq *rxq, struct sk_buff *skb,
+		       const void *head, const struct ib_wc *wc)
+{
+	const struct ipoib_header *encap = head + IPOIB_GRH_LEN;
+	struct ipoib_intf *intf = rxq->intf;
+
+	skb->protocol = encap->proto;
+	skb->dev = intf->dev;
+	skb->pkt_type = rx_packet_type(intf, head, wc);
+	skb_record_rx_queue(skb, 0);
+	if (wc->wc_flags & IB_WC_IP_CSUM_OK &&
+	    intf->dev->features & NETIF_F_RXCSUM)
+		skb->ip_summed = CHECKSUM_UNNECESSARY;
+	u64_stats_update_begin(&rxq->count.sync);
+	u64_stats_inc(&rxq->count.packets);
+	u64_stats_add(&rxq->count.bytes, skb->len);
+	u64_stats_update_end(&rxq->count.sync);
+	napi_gro_receive(&rxq->napi, skb);
+}
+
+static void rx_count_error(struct ipoib_rxq *rxq)
+{
+	u64_stats_update_begin(&rxq->count.sync);
+	u64_stats_inc(&rxq->count.errors);
+	u64_stats_update_end(&rxq->count.sync);
+}
+
+static void rx_count_drop(struct ipoib_rxq *rxq)
+{
+	u64_stats_update_begin(&rxq->count.sync);
+	u64_stats_inc(&rxq->count.dropped);
+	u64_stats_update_end(&rxq->count.sync);
+}
+
+static void rx_packet(struct ipoib_rxq *rxq, u32 index, const struct ib_wc *wc)
+{
+	const void *head = rxq->heads + index * RX_HEAD_STRIDE;
+	struct ipoib_rx_slot *slot = &rxq->slots[index];
+	u64 dma = slot->dma;
+	struct sk_buff *skb;
+	u32 len;
+
+	ib_dma_sync_single_for_cpu(rxq->intf->ca,
+				   rxq->heads_dma + index * RX_HEAD_STRIDE,
+				   IPOIB_UD_HEAD_LEN, DMA_FROM_DEVICE);
+	len = wc->byte_len - IPOIB_UD_HEAD_LEN;
+	if (unlikely(wc->byte_len <= IPOIB_UD_HEAD_LEN || len > rxq->buf_len)) {
+		rx_count_error(rxq);
+		return;
+	}
+	if (rx_is_own(rxq->intf, head, wc))
+		return;
+	ib_dma_sync_single_for_cpu(rxq->intf->ca, slot->dma, len,
+				   DMA_FROM_DEVICE);
+	rx_learn(rxq, slot, head, wc, len);
+	skb = len <= IPOIB_RX_COPYBREAK ? rx_copy(rxq, slot, head, len) :
+					  rx_take(rxq, slot, head, len);
+	if (slot->dma == dma)
+		ib_dma_sync_single_for_device(rxq->intf->ca, dma, len,
+					      DMA_FROM_DEVICE);
+	if (unlikely(!skb))
+		rx_count_drop(rxq);
+	else
+		rx_deliver(rxq, skb, head, wc);
+}
+
+static void rx_completion(struct ipoib_rxq *rxq, const struct ib_wc *wc)
+{
+	u32 index = wc->wr_id;
+
+	rxq->posted--;
+	if (likely(wc->status == IB_WC_SUCCESS)) {
+		rx_packet(rxq, index, wc);
+	} else if (wc->status != IB_WC_WR_FLUSH_ERR) {
+		rx_count_error(rxq);
+		if (net_ratelimit())
+			netdev_warn(rxq->intf->dev,
+				    "receive failed: %s (vendor error 0x%x)\n",
+				    ib_wc_status_msg(wc->status),
+				    wc->vendor_err);
+		ipoib_flush(rxq->intf, IPOIB_FLUSH_RESTART);
+	}
+	if (likely(READ_ONCE(rxq->intf->running)))
+		rx_post(rxq, index);
+}
+
+static int rx_poll(struct napi_struct *napi, int budget)
+{
+	struct ipoib_rxq *rxq = container_of(napi, struct ipoib_rxq, napi);
+	int done = 0, n, i;
+
+	do {
+		n = ib_poll_cq(rxq->cq, min(budget - done, IPOIB_POLL_BATCH),
+			       rxq->wc);
+		for (i = 0; i < n; i++)
+			rx_completion(rxq, &rxq->wc[i]);
+		rx_post_batch(rxq);
+		done += max(n, 0);
+	} while (n > 0 && done < budget);
+
+	if (!READ_ONCE(rxq->intf->running))
+		wake_up(&rxq->intf->drained);
+	if (done == budget)
+		return budget;
+	if (napi_complete_done(napi, done) &&
+	    ib_req_notify_cq(rxq->cq, IB_CQ_NEXT_COMP |
+			     IB_CQ_REPORT_MISSED_EVENTS) > 0)
+		napi_schedule(napi);
+	return done;
+}
+
+static void rx_comp_handler(struct ib_cq *cq, void *context)
+{
+	struct ipoib_rxq *rxq = context;
+
+	napi_schedule_irqoff(&rxq->napi);
+}
+
+static struct page_pool *rx_create_pool(struct ipoib_rxq *rxq)
+{
+	struct ib_device *ca = rxq->intf->ca;
+	struct page_pool_params params = {
+		.flags = COMPAT_PP_FLAG_FRAG,
+		.pool_size = rxq->size,
+		.nid = NUMA_NO_NODE,
+		.dma_dir = DMA_FROM_DEVICE,
+		.max_len = PAGE_SIZE,
+	};
+
+	if (!ib_uses_virt_dma(ca)) {
+		params.flags |= PP_FLAG_DMA_MAP | PP_FLAG_DMA_SYNC_DEV;
+		params.dev = ca->dma_device;
+	}
+	return page_pool_create(&params);
+}
+
+/**
+ * ipoib_rxq_fill - make buffers and give them to the queue pair
+ * @rxq: receive queue, empty; NAPI is disabled
+ * @buf_len: largest datagram to expect [octets]
+ *
+ * Context: control; queue pair in INIT or later.
+ * Return: 0 or -ENOMEM; in the latter case ipoib_rxq_empty() is still due.
+ */
+int ipoib_rxq_fill(struct ipoib_rxq *rxq, u32 buf_len)
+{
+	struct page_pool *pool;
+	int err = 0;
+	u32 i;
+
+	/* Halves of a page or whole ones: what the pool can share. */
+	rxq->buf_len = buf_len <= PAGE_SIZE / 2 ? PAGE_SIZE / 2 : PAGE_SIZE;
+	pool = rx_create_pool(rxq);
+	if (IS_ERR(pool))
+		return PTR_ERR(pool);
+	rxq->pool = pool;
+	for (i = 0; i < IPOIB_POLL_BATCH; i++)
+		rxq->sge[i][1].length = rxq->buf_len;
+
+	local_bh_disable();
+	for (i = 0; i < rxq->size && !err; i++) {
+		err = rx_alloc_buffer(rxq, &rxq->slots[i]);
+		if (!err)
+			rx_post(rxq, i);
+	}
+	rx_post_batch(rxq);
+	local_bh_enable();
+	return err;
+}
+
+/**
+ * ipoib_rxq_empty - take all buffers back
+ * @rxq: receive queue; NAPI is disabled, the queue pair reset
+ *
+ * Context: control.
+ */
+void ipoib_rxq_empty(struct ipoib_rxq *rxq)
+{
+	u32 i;
+
+	if (!rxq->pool)
+		return;
+	for (i = 0; i < rxq->size; i++) {
+		if (rxq->slots[i].page)
+			page_pool_put_full_page(rxq->pool, rxq->slots[i].page,
+						false);
+		rxq->slots[i].page = NULL;
+	}
+	page_pool_destroy(rxq->pool);
+	rxq->pool = NULL;
+	rxq->posted = 0;
+	rxq->refill = 0;
+}
+
+static void rx_init_requests(struct ipoib_rxq *rxq)
+{
+	u32 lkey = rxq->intf->pd->local_dma_lkey;
+	unsigned int i;
+
+	for (i = 0; i < IPOIB_POLL_BATCH; i++) {
+		struct ib_sge *sge = rxq->sge[i];
+
+		sge[0] = (struct ib_sge) {
+			.length = IPOIB_UD_HEAD_LEN, .lkey = lkey,
+		};
+		sge[1] = (struct ib_sge) { .lkey = lkey };
+		sge[2] = (struct ib_sge) {
+			.addr = rxq->spill_dma, .lkey = lkey,
+			.length = rx_spill_len(rxq->intf),
+		};
+		rxq->wr[i].sg_list = sge;
+		rxq->wr[i].num_sge = 3;
+		rxq->wr[i].next = i + 1 < IPOIB_POLL_BATCH ?
+				  &rxq->wr[i + 1] : NULL;
+	}
+}
+
+static int rx_map_areas(struct ipoib_rxq *rxq)
+{
+	struct ib_device *ca = rxq->intf->ca;
+
+	rxq->heads_dma = ib_dma_map_single(ca, rxq->heads,
+					   rxq->size * RX_HEAD_STRIDE,
+					   DMA_FROM_DEVICE);
+	if (ib_dma_mapping_error(ca, rxq->heads_dma))
+		return -EIO;
+	rxq->spill_dma = ib_dma_map_single(ca, rxq->spill,
+					   rx_spill_len(rxq->intf),
+					   DMA_FROM_DEVICE);
+	if (ib_dma_mapping_error(ca, rxq->spill_dma)) {
+		ib_dma_unmap_single(ca, rxq->heads_dma,
+				    rxq->size * RX_HEAD_STRIDE,
+				    DMA_FROM_DEVICE);
+		return -EIO;
+	}
+	return 0;
+}
+
+/**
+ * ipoib_rxq_create - ring, header areas, completion queue and NAPI
+ * @intf: interface with a protection domain
+ *
+ * Context: process, rtnl.
+ * Return: 0, -ENOMEM, or what the HCA says.
+ */
+int ipoib_rxq_create(struct ipoib_intf *intf)
+{
+	struct ipoib_rxq *rxq = &intf->rxq;
+	struct ib_cq_init_attr attr = {
+		.cqe = ipoib_recv_queue_size,
+		.comp_vector = (intf->port - 1) % intf->ca->num_comp_vectors,
+	};
+	int err = -ENOMEM;
+
+	rxq->intf = intf;
+	rxq->size = ipoib_recv_queue_size;
+	u64_stats_init(&rxq->count.sync);
+	rxq->slots = kvcalloc(rxq->size, sizeof(*rxq->slots), GFP_KERNEL);
+	rxq->heads = kcalloc(rxq->size, RX_HEAD_STRIDE, GFP_KERNEL);
+	rxq->spill = kmalloc(rx_spill_len(intf), GFP_KERNEL);
+	if (!rxq->slots || !rxq->heads || !rxq->spill)
+		goto err_free;
+	err = rx_map_areas(rxq);
+	if (err)
+		goto err_free;
+	rxq->cq = ib_create_cq(intf->ca, rx_comp_handler, NULL, rxq, &attr);
+	if (IS_ERR(rxq->cq)) {
+		err = PTR_ERR(rxq->cq);
+		goto err_unmap;
+	}
+	rx_init_requests(rxq);
+	netif_napi_add(intf->dev, &rxq->napi, rx_poll);
+	return 0;
+
+err_unmap:
+	ib_dma_unmap_single(intf->ca, rxq->spill_dma, rx_spill_len(intf),
+			    DMA_FROM_DEVICE);
+	ib_dma_unmap_single(intf->ca, rxq->heads_dma,
+			    rxq->size * RX_HEAD_STRIDE, DMA_FROM_DEVICE);
+err_free:
+	kfree(rxq->spill);
+	kfree(rxq->heads);
+	kvfree(rxq->slots);
+	return err;
+}
+
+/**
+ * ipoib_rxq_destroy - the reverse; the queue pair is gone
+ * @intf: interface
+ */
+void ipoib_rxq_destroy(struct ipoib_intf *intf)
+{
+	struct ipoib_rxq *rxq = &intf->rxq;
+
+	netif_napi_del(&rxq->napi);
+	ib_destroy_cq(rxq->cq);
+	ib_dma_unmap_single(intf->ca, rxq->spill_dma, rx_spill_len(intf),
+			    DMA_FROM_DEVICE);
+	ib_dma_unmap_single(intf->ca, rxq->heads_dma,
+			    rxq->size * RX_HEAD_STRIDE, DMA_FROM_DEVICE);
+	kfree(rxq->spill);
+	kfree(rxq->heads);
+	kvfree(rxq->slots);
+}

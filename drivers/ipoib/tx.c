@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Transmission: from a packet with a hardware address to a UD send.
+ *
+ * The ring has three positions: head (filled), posted (given to the HCA) and
+ * tail (completed). Sends are chained while the stack says that more will come,
+ * and given to the HCA as one list whose last request alone asks for a
+ * completion; UD sends complete in order, so that completes all before it.
+ *
+ * head and posted belong to the holder of the transmit queue's lock, tail to
+ * NAPI. The queue stops when the ring is full and is woken by NAPI.
+ */
+#include "ipoib.h"
+#include "mcast.h"
+#include "path.h"
+
+static struct netdev_queue *tx_netdev_queue(const struct ipoib_txq *txq)
+{
+	return netdev_get_tx_queue(txq->intf->dev, 0);
+}
+
+static struct ipoib_tx_slot *tx_slot(const struct ipoib_txq *txq, u32 pos)
+{
+	return &txq->slots[pos & (txq->size - 1)];
+}
+
+/**
+ * ipoib_tx_has_room - can one more packet go into the ring
+ * @txq: transmit queue
+ *
+ * Context: transmit queue lock.
+ */
+bool ipoib_tx_has_room(const struct ipoib_txq *txq)
+{
+	return txq->head - READ_ONCE(txq->tail) < txq->size;
+}
+
+/**
+ * ipoib_tx_drained - is there nothing left for the HCA to do
+ * @txq: transmit queue
+ */
+bool ipoib_tx_drained(const struct ipoib_txq *txq)
+{
+	return READ_ONCE(txq->head) == READ_ONCE(txq->tail);
+}
+
+/**
+ * ipoib_tx_drop - a packet will not be sent
+ * @txq: transmit queue
+ * @skb: packet, consumed
+ *
+ * Context: transmit queue lock.
+ */
+void ipoib_tx_drop(struct ipoib_txq *txq, struct sk_buff *skb)
+{
+	u64_stats_update_begin(&txq->drops.sync);
+	u64_stats_inc(&txq->drops.dropped);
+	u64_stats_update_end(&txq->drops.sync);
+	dev_kfree_skb_any(skb);
+}
+
+static void tx_error(struct ipoib_txq *txq, struct sk_buff *skb)
+{
+	u64_stats_update_begin(&txq->drops.sync);
+	u64_stats_inc(&txq->drops.errors);
+	u64_stats_update_end(&txq->drops.sync);
+	dev_kfree_skb_any(skb);
+}
+
+static void tx_unmap(struct ib_device *ca, struct ipoib_tx_slot *slot)
+{
+	bool head = skb_headlen(slot->skb);
+	int i;
+
+	for (i = 0; i < slot->wr.wr.num_sge; i++) {
+		if (!i && head)
+			ib_dma_unmap_single(ca, slot->sge[i].addr,
+					    slot->sge[i].length, DMA_TO_DEVICE);
+		else
+			ib_dma_unmap_page(ca, slot->sge[i].addr,
+					  slot->sge[i].length, DMA_TO_DEVICE);
+	}
+}
+
+static int tx_map(struct ib_device *ca, struct ipoib_tx_slot *slot)
+{
+	struct skb_shared_info *shinfo = skb_shinfo(slot->skb);
+	u32 lkey = slot->sge[0].lkey;
+	int *n = &slot->wr.wr.num_sge;
+	u64 addr;
+	int i;
+
+	*n = 0;
+	if (skb_headlen(slot->skb)) {
+		addr = ib_dma_map_single(ca, slot->skb->data,
+					 skb_headlen(slot->skb), DMA_TO_DEVICE);
+		if (ib_dma_mapping_error(ca, addr))
+			return -EIO;
+		slot->sge[(*n)++] = (struct ib_sge) {
+			.addr = addr, .lkey = lkey,
+			.length = skb_headlen(slot->skb),
+		};
+	}
+	for (i = 0; i < shinfo->nr_frags; i++) {
+		const skb_frag_t *frag = &shinfo->frags[i];
+
+		addr = ib_dma_map_page(ca, skb_frag_page(frag),
+				       skb_frag_off(frag), skb_frag_size(frag),
+				       DMA_TO_DEVICE);
+		if (ib_dma_mapping_error(ca, addr)) {
+			tx_unmap(ca, slot);
+			return -EIO;
+		}
+		slot->sge[(*n)++] = (struct ib_sge) {
+			.addr = addr, .lkey = lkey,
+			.length = skb_frag_size(frag),
+		};
+	}
+	return 0;
+}
+
+static bool tx_fits_sges(struct ipoib_intf *intf, struct sk_buff *skb)
+{
+	unsigned int need = skb_shinfo(skb)->nr_frags + !!skb_headlen(skb);
+
+	return need <= intf->tx_sge || !skb_linearize(skb);
+}
+
+/**
+ * ipoib_tx_push - put a packet into the ring
+ * @txq: transmit queue with room
+ * @dest: destination with an address handle
+ * @skb: packet with its hardware address in front; consumed
+ *
+ * The HCA hears of it at the next ipoib_tx_doorbell().
+ *
+ * Context: transmit queue lock.
+ */
+void ipoib_tx_push(struct ipoib_txq *txq, struct ipoib_dest *dest,
+		   struct sk_buff *skb)
+{
+	struct ipoib_tx_slot *slot = tx_slot(txq, txq->head);
+	struct ipoib_intf *intf = txq->intf;
+	u32 qpn = ipoib_hwaddr_qpn(skb->data);
+
+	skb_pull(skb, INFINIBAND_ALEN);
+	if (unlikely(skb->len > intf->group_mtu + IPOIB_ENCAP_LEN ||
+		     !tx_fits_sges(intf, skb))) {
+		tx_error(txq, skb);
+		return;
+	}
+	slot->skb = skb;
+	if (unlikely(tx_map(intf->ca, slot))) {
+		slot->skb = NULL;
+		tx_error(txq, skb);
+		return;
+	}
+	slot->wr.ah = dest->ah->ah;
+	slot->wr.remote_qpn = ipoib_dest_is_mcast(dest) ? IB_MULTICAST_QPN : qpn;
+	slot->wr.remote_qkey = intf->qkey;
+	slot->wr.wr.wr_id = txq->head;
+	slot->wr.wr.send_flags = skb->ip_summed == CHECKSUM_PARTIAL ?
+				 IB_SEND_IP_CSUM : 0;
+	slot->wr.wr.next = NULL;
+	if (txq->head != txq->posted)
+		tx_slot(txq, txq->head - 1)->wr.wr.next = &slot->wr.wr;
+
+	if (dest->used != jiffies)
+		dest->used = jiffies;
+	skb_tx_timestamp(skb);
+	netdev_tx_sent_queue(tx_netdev_queue(txq), skb->len);
+	WRITE_ONCE(txq->head, txq->head + 1);
+	dest->ah->last_send = txq->head;
+}
+
+/*
+ * The HCA has refused the requests from @bad on: they count as never sent. The
+ * restart that follows sets the byte limits right.
+ */
+static void tx_take_back(struct ipoib_txq *txq, const struct ib_send_wr *bad)
+{
+	u32 from = bad->wr_id, pos;
+
+	for (pos = from; pos != txq->head; pos++) {
+		struct ipoib_tx_slot *slot = tx_slot(txq, pos);
+
+		tx_unmap(txq->intf->ca, slot);
+		tx_error(txq, slot->skb);
+		slot->skb = NULL;
+	}
+	WRITE_ONCE(txq->head, from);
+}
+
+/**
+ * ipoib_tx_doorbell - give the HCA what is in the ring
+ * @txq: transmit queue
+ *
+ * Context: transmit queue lock.
+ */
+void ipoib_tx_doorbell(struct ipoib_txq *txq)
+{
+	const struct ib_send_wr *bad = NULL;
+	int err;
+
+	if (txq->posted == txq->head)
+		return;
+	tx_slot(txq, txq->head - 1)->wr.wr.send_flags |= IB_SEND_SIGNALED;
+	err = ib_post_send(txq->intf->qp, &tx_slot(txq, txq->posted)->wr.wr,
+			   &bad);
+	if (unlikely(err)) {
+		if (net_ratelimit())
+			netdev_warn(txq->intf->dev,
+				    "the HCA refused a send: error %d\n", err);
+		tx_take_back(txq, bad);
+		/* Requests before it may be on their way, unsignalled. */
+		ipoib_flush(txq->intf, IPOIB_FLUSH_RESTART);
+	}
+	txq->posted = txq->head;
+}
+
+/* The destination for a hardware address, made if need be. */
+static struct ipoib_dest *tx_destination(struct ipoib_intf *intf,
+					 const union ib_gid *gid)
+{
+	struct ipoib_dest *dest = ipoib_dest_find(intf, gid);
+
+	if (likely(dest))
+		return dest;
+	if (gid->raw[0] == 0xff)
+		return ipoib_mcast_create_sendonly(intf, gid);
+	return ipoib_path_create(intf, gid);
+}
+
+static void tx_packet(struct ipoib_intf *intf, struct sk_buff *skb)
+{
+	union ib_gid gid = ipoib_hwaddr_gid(skb->data);
+	struct ipoib_txq *txq = &intf->txq;
+	struct ipoib_dest *dest = tx_destination(intf, &gid);
+	struct ipoib_path *path;
+
+	if (unlikely(!dest)) {
+		ipoib_tx_drop(txq, skb);
+		return;
+	}
+	if (likely(dest->ah && list_empty(&dest->backlog)))
+		ipoib_tx_push(txq, dest, skb);
+	else if (!ipoib_dest_hold_back(intf, dest, skb))
+		ipoib_tx_drop(txq, skb);
+
+	if (ipoib_dest_is_mcast(dest))
+		return;
+	path = ipoib_path_of(dest);
+	if (unlikely(!dest->ah || test_bit(IPOIB_PATH_STALE, &path->state)))
+		ipoib_path_resolve(path);
+}
+
+/* Stop the queue when the ring is full, unless NAPI has just made room. */
+static void tx_stop_if_full(struct ipoib_txq *txq)
+{
+	struct netdev_queue *queue = tx_netdev_queue(txq);
+
+	if (likely(ipoib_tx_has_room(txq)))
+		return;
+	netif_tx_stop_queue(queue);
+	/* Pairs with the barrier in tx_wake_if_room(). */
+	smp_mb();
+	if (ipoib_tx_has_room(txq))
+		netif_tx_start_queue(queue);
+}
+
+/**
+ * ipoib_start_xmit - ndo_start_xmit
+ * @skb: packet; the 20-octet hardware address and the encapsulation header in
+ *	front
+ * @dev: interface
+ *
+ * Context: transmit queue lock.
+ * Return: NETDEV_TX_OK; the queue is stopped in time.
+ */
+netdev_tx_t ipoib_start_xmit(struct sk_buff *skb, struct net_device *dev)
+{
+	struct ipoib_intf *intf = netdev_priv(dev);
+	struct ipoib_txq *txq = &intf->txq;
+
+	rcu_read_lock();
+	if (unlikely(!pskb_may_pull(skb, IPOIB_HARD_LEN) || !intf->running))
+		ipoib_tx_drop(txq, skb);
+	else
+		tx_packet(intf, skb);
+	rcu_read_unlock();
+	tx_stop_if_full(txq);
+	if (!netdev_xmit_more() || netif_xmit_stopped(tx_netdev_queue(txq)))
+		ipoib_tx_doorbell(txq);
+	return NETDEV_TX_OK;
+}
+
+/* Make room for packets held back, then for new ones. */
+static void tx_wake_if_room(struct ipoib_txq *txq)
+{
+	struct netdev_queue *queue = tx_netdev_queue(txq);
+	struct ipoib_intf *intf = txq->intf;
+
+	/* Pairs with the barrier in tx_stop_if_full(). */
+	smp_mb();
+	if (unlikely(!list_empty(&intf->backlog))) {
+		__netif_tx_lock(queue, smp_processor_id());
+		if (intf->running)
+			ipoib_dest_send_backlog(intf);
+		__netif_tx_unlock(queue);
+	}
+	if (netif_tx_queue_stopped(queue) &&
+	    READ_ONCE(txq->head) - txq->tail <= txq->size / 2 &&
+	    READ_ONCE(intf->running))
+		netif_tx_wake_queue(queue);
+}
+
+/* A send has failed or been flushed; a failure stops a UD queue pair. */
+static void tx_bad_completion(struct ipoib_txq *txq, const struct ib_wc *wc)
+{
+	if (wc->status == IB_WC_WR_FLUSH_ERR)
+		return;
+	if (net_ratelimit())
+		netdev_warn(txq->intf->dev, "send failed: %s (vendor error 0x%x)\n",
+			    ib_wc_status_msg(wc->status), wc->vendor_err);
+	ipoib_flush(txq->intf, IPOIB_FLUSH_RESTART);
+}
+
+/* Complete everything up to and including ring position @last. */
+static void tx_complete(struct ipoib_txq *txq, u32 last, bool ok, int budget)
+{
+	unsigned int packets = 0, bytes = 0;
+	u32 tail = txq->tail;
+
+	while ((s32)(last - tail) >= 0) {
+		struct ipoib_tx_slot *slot = tx_slot(txq, tail++);
+
+		tx_unmap(txq->intf->ca, slot);
+		packets++;
+		bytes += slot->skb->len;
+		napi_consume_skb(slot->skb, budget);
+		slot->skb = NULL;
+	}
+	WRITE_ONCE(txq->tail, tail);
+	netdev_tx_completed_queue(tx_netdev_queue(txq), packets, bytes);
+	u64_stats_update_begin(&txq->done.sync);
+	if (ok) {
+		u64_stats_add(&txq->done.packets, packets);
+		u64_stats_add(&txq->done.bytes,
+			      bytes - packets * IPOIB_ENCAP_LEN);
+	} else {
+		u64_stats_add(&txq->done.errors, packets);
+	}
+	u64_stats_update_end(&txq->done.sync);
+}
+
+static int tx_poll(struct napi_struct *napi, int budget)
+{
+	struct ipoib_txq *txq = container_of(napi, struct ipoib_txq, napi);
+	struct ipoib_intf *intf = txq->intf;
+	int done = 0, n, i;
+
+	do {
+		n = ib_poll_cq(txq->cq, IPOIB_POLL_BATCH, txq->wc);
+		for (i = 0; i < n; i++) {
+			const struct ib_wc *wc = &txq->wc[i];
+			bool ok = wc->status == IB_WC_SUCCESS;
+
+			if (!ok)
+				tx_bad_completion(txq, wc);
+			tx_complete(txq, wc->wr_id, ok, budget);
+		}
+		done += max(n, 0);
+	} while (n == IPOIB_POLL_BATCH && done < budget);
+
+	if (done) {
+		tx_wake_if_room(txq);
+		if (!list_empty(&intf->retired))
+			queue_work(intf->wq, &intf->reap_work);
+		if (!READ_ONCE(intf->running))
+			wake_up(&intf->drained);
+	}
+	if (done >= budget)
+		return budget;
+	if (napi_complete_done(napi, done) &&
+	    ib_req_notify_cq(txq->cq, IB_CQ_NEXT_COMP |
+			     IB_CQ_REPORT_MISSED_EVENTS) > 0)
+		napi_schedule(napi);
+	return done;
+}
+
+static void tx_comp_handler(struct ib_cq *cq, void *context)
+{
+	struct ipoib_txq *txq = context;
+
+	napi_schedule_irqoff(&txq->napi);
+}
+
+/**
+ * ipoib_txq_reclaim - free what the HCA will never complete
+ * @txq: transmit queue; NAPI is disabled, the queue pair reset
+ *
+ * Context: control, under the transmit queue's lock.
+ */
+void ipoib_txq_reclaim(struct ipoib_txq *txq)
+{
+	if (txq->tail != txq->head)
+		tx_complete(txq, txq->head - 1, false, 0);
+	netdev_tx_reset_queue(tx_netdev_queue(txq));
+	txq->posted = txq->head;
+}
+
+/**
+ * ipoib_txq_create - ring, completion queue and NAPI
+ * @intf: interface with a protection domain
+ *
+ * Context: process, rtnl.
+ * Return: 0, -ENOMEM, or what the HCA says.
+ */
+int ipoib_txq_create(struct ipoib_intf *intf)
+{
+	struct ipoib_txq *txq = &intf->txq;
+	struct ib_cq_init_attr attr = {
+		.cqe = ipoib_send_queue_size,
+		.comp_vector = intf->port % intf->ca->num_comp_vectors,
+	};
+	u32 i;
+
+	txq->intf = intf;
+	txq->size = ipoib_send_queue_size;
+	u64_stats_init(&txq->drops.sync);
+	u64_stats_init(&txq->done.sync);
+	txq->slots = kvcalloc(txq->size, sizeof(*txq->slots), GFP_KERNEL);
+	if (!txq->slots)
+		return -ENOMEM;
+	for (i = 0; i < txq->size; i++) {
+		txq->slots[i].wr.wr.opcode = IB_WR_SEND;
+		txq->slots[i].wr.wr.sg_list = txq->slots[i].sge;
+		txq->slots[i].sge[0].lkey = intf->pd->local_dma_lkey;
+	}
+	txq->cq = ib_create_cq(intf->ca, tx_comp_handler, NULL, txq, &attr);
+	if (IS_ERR(txq->cq)) {
+		kvfree(txq->slots);
+		return PTR_ERR(txq->cq);
+	}
+	netif_napi_add_tx(intf->dev, &txq->napi, tx_poll);
+	return 0;
+}
+
+/**
+ * ipoib_txq_destroy - the reverse; the queue pair is gone
+ * @intf: interface
+ */
+void ipoib_txq_destroy(struct ipoib_intf *intf)
+{
+	netif_napi_del(&intf->txq.napi);
+	ib_destroy_cq(intf->txq.cq);
+	kvfree(intf->txq.slots);
+}
