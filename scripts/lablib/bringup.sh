@@ -60,7 +60,7 @@ devices() {
 		ip link set "$lower" mtu 65535 up || die "cannot set $lower up"
 		rdma link add "sib$port" type sib netdev "$lower" ||
 			die "rdma link add sib$port type sib netdev $lower failed"
-		echo "$(hostname) sib$port" > "/sys/class/infiniband/sib$port/node_desc"
+		printf %s "$(hostname) sib$port" > "/sys/class/infiniband/sib$port/node_desc"
 		[ -d "/sys/class/net/ib$port" ] || wait_for 10 test -d "/sys/class/net/ib$port" ||
 			die "no ib$port appeared for sib$port"
 	done
