@@ -16,7 +16,7 @@ static int sib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr
 {
 	attr->device_cap_flags = IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_PORT_ACTIVE_EVENT |
 				 IB_DEVICE_BAD_PKEY_CNTR | IB_DEVICE_BAD_QKEY_CNTR;
-	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY;
+	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
 	attr->page_size_cap = PAGE_SIZE;
 	attr->sys_image_guid = to_sib(ibdev)->port.sma.node_guid;
 	attr->vendor_part_id = SIB_DEVICE_ID;
