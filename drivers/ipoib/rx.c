@@ -290,7 +290,7 @@ static void rx_comp_handler(struct ib_cq *cq, void *context)
 {
 	struct ipoib_rxq *rxq = context;
 
-	napi_schedule_irqoff(&rxq->napi);
+	napi_schedule(&rxq->napi);
 }
 
 static struct page_pool *rx_create_pool(struct ipoib_rxq *rxq)

@@ -392,7 +392,7 @@ static void tx_comp_handler(struct ib_cq *cq, void *context)
 {
 	struct ipoib_txq *txq = context;
 
-	napi_schedule_irqoff(&txq->napi);
+	napi_schedule(&txq->napi);
 }
 
 /**
