@@ -43,7 +43,8 @@ def test_expiry(lab, family):
             lab.run("h1", "sysctl", "-qw", f"{key}={value}")
         flush(lab, "h1", family)
         lab.ping("h1", name("h2"), "-c1", "-W5")
-        until(lambda: entry(lab, "h1", family).get("state") == ["STALE"], 30, "entry is stale")
+        until(lambda: entry(lab, "h1", family).get("state") == ["STALE"], 30,
+              lambda: f"entry is stale: {entry(lab, 'h1', family)}")
         lab.ping("h1", name("h2"), "-c2", "-i0.1", "-W5")
         until(lambda: entry(lab, "h1", family).get("state") in (["REACHABLE"], ["DELAY"],
                                                                 ["PROBE"]), 10,
