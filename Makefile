@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 KERNELS := 6.1 6.12
 
-.PHONY: help demo test check modules unit kunit vm lab-up lab-down lab-status lab-shell \
+.PHONY: help demo test check modules unit kunit vm bench lab-up lab-down lab-status lab-shell \
 	bootstrap format clean
 
 help: ## list the entry points
@@ -32,6 +32,9 @@ kunit: bootstrap ## kernel unit tests, on a debug kernel
 
 vm: bootstrap ## tests on two virtual hosts
 	@scripts/run-tests vm
+
+bench: bootstrap ## throughput against the in-tree driver (BENCH="--kernel 6.12")
+	@tests/bench/ratio $(BENCH)
 
 lab-up: bootstrap ## start the virtual hosts h1 and h2 (LAB="--kernel 6.12")
 	@scripts/lab up $(LAB)

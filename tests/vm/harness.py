@@ -309,16 +309,16 @@ def parse_state(text):
             "devices": devices, "resources": resources, "routes": routes}
 
 
-def on_hosts(function):
-    """Call @function(host) for both hosts at once; the results by host."""
+def on_hosts(function, hosts=HOSTS):
+    """Call @function(host) for the hosts at once; the results by host."""
     with ThreadPoolExecutor() as pool:
-        return dict(zip(HOSTS, pool.map(function, HOSTS), strict=True))
+        return dict(zip(hosts, pool.map(function, hosts), strict=True))
 
 
-def snapshot(lab):
+def snapshot(lab, hosts=HOSTS):
     """The network state of each host."""
     script = f"; echo '{SEPARATOR}'; ".join(STATE_COMMANDS)
-    return on_hosts(lambda host: parse_state(lab.sh(host, script).out))
+    return on_hosts(lambda host: parse_state(lab.sh(host, script).out), hosts)
 
 
 def difference(before, after, path=""):

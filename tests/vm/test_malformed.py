@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""Malformed frames on the cable: nothing but counters changes.
+
+ib-frames takes h2's place on the cable: it trains the link, OpenSM on h1 makes
+its port ACTIVE, and every case is sent to h1's port or ib0. After each case
+h1 must answer an ARP request, and exactly the counter of that case has grown.
+"""
+
+import contextlib
+import json
+import os
+import subprocess
+
+import pytest
+
+from harness import TOP, difference, snapshot, until
+from test_reload import add_link, comes_back, remove_link
+
+BUILD = TOP / "build" / "cmake"
+TOOL = BUILD / "bin" / "ib-frames"
+# What grows all the time, on a healthy link with a subnet manager.
+LIVELY = {"link_tx_data", "link_rx_data", "link_tx_ack", "link_rx_ack", "link_tx_hello",
+          "link_rx_hello", "lifespan", "link_window_full", "tx_loop"}
+# Consequences that a case may have besides its own counter.
+ALLOWED = {"count-too-high": {"rx_lid"}, "frame-window": {"link_rx_dup"},
+           "frame-ack": set(), "frame-session": {"link_rx_loop"}}
+
+
+@pytest.fixture(scope="session")
+def ib_frames():
+    """The tool, built if need be."""
+    for command in (["cmake", "-S", TOP, "-B", BUILD, "-G", "Ninja"],
+                    ["cmake", "--build", BUILD, "--target", "ib-frames", "-j", "2"]):
+        done = subprocess.run(command, capture_output=True, text=True, check=False,
+                              timeout=600, env=os.environ)
+        assert done.returncode == 0, done.stdout + done.stderr
+    return TOOL
+
+
+def cases(tool):
+    lines = subprocess.run([tool, "--list", "--json"], capture_output=True, text=True,
+                           check=True).stdout.splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def qkey(lab):
+    for part in lab.out("h1", "saquery", "-g").split("MCMemberRecord group dump:"):
+        if "ff12:401b:ffff::ffff:ffff" in part:
+            return next(line.split(".")[-1] for line in part.splitlines() if "Qkey" in line)
+    raise AssertionError("no broadcast group at the SA")
+
+
+@contextlib.contextmanager
+def sender(lab, tool):
+    """ib-frames on h2's end of the cable, in place of its sib0."""
+    address = lab.json("h1", "ip", "-j", "link", "show", "ib0")[0]["address"]
+    key = qkey(lab)
+    remove_link(lab, "h2")
+    try:
+        with lab.background("h2", tool, "--netdev", "eth1", "--peer", address, "--qkey", key,
+                            "--json", "--interactive") as process:
+            assert json.loads(process.line(90))["up"]
+            yield process
+    finally:
+        add_link(lab, "h2")
+        comes_back(lab, "h2")
+
+
+def grown(before, after):
+    return {name: after[name] - before[name] for name in after
+            if name not in LIVELY and after[name] != before[name]}
+
+
+def check_counters(lab, case, before):
+    """Wait for the case's counters; then nothing else may have grown."""
+    names = case["counters"].split()
+
+    def delta():
+        return grown(before, lab.hw_counters("h1"))
+
+    def counted():
+        changes = delta()
+        total = sum(changes.get(name, 0) for name in names)
+        return total == case["sent"] if len(names) == 1 else total >= case["sent"]
+
+    until(counted, 10, lambda: f"{case['case']}: {case['sent']} sent, counted {delta()}")
+    others = set(delta()) - set(names) - ALLOWED.get(case["case"], set())
+    assert not others, f"{case['case']}: also counted {({name: delta()[name] for name in others})}"
+
+
+@pytest.mark.smoke
+@pytest.mark.labs(drivers=["ours", "intree"])
+def test_malformed_frames_change_nothing_but_counters(lab, ib_frames):
+    wanted = cases(ib_frames)
+    assert len(wanted) > 40
+    with sender(lab, ib_frames) as process:
+        before = snapshot(lab, ["h1"])
+        packets = lab.net_stats("h1")["rx"]["packets"]
+        failed = []
+        for case in wanted:
+            counters = lab.hw_counters("h1")
+            process.tell(case["case"])
+            result = json.loads(process.line(120))
+            assert result["sent"] == case["count"]
+            try:
+                if case["counters"]:
+                    check_counters(lab, result, counters)
+            except AssertionError as error:
+                failed.append(str(error))
+        assert not failed, "\n".join(failed)
+        assert lab.net_stats("h1")["rx"]["packets"] > packets, "probes reach ib0"
+        lines = []
+
+        def unchanged():
+            lines[:] = difference(before, snapshot(lab, ["h1"]))
+            return not lines
+
+        until(unchanged, 10, lambda: "h1 has changed: " + "\n".join(lines))
+        assert lab.splats() + lab.dmesg_splats() == []
+        process.process.stdin.close()
+        process.process.stdin = None
+        done = process.finish(20)
+        assert done.status == 0, str(done)
