@@ -156,7 +156,7 @@ static void hello_rx(struct sib_link *link, struct sk_buff *skb, const struct si
 
 	hello = skb_header_pointer(skb, SIB_LINK_HLEN, sizeof(buf), &buf);
 	if (!hello || be16_to_cpu(hdr->length) < SIB_LINK_HLEN + SIB_HELLO_LEN ||
-	    be32_to_cpu(hello->max_frame) < SIB_FRAME_OVERHEAD + 256) {
+	    !hdr->window || be32_to_cpu(hello->max_frame) < SIB_FRAME_OVERHEAD + 256) {
 		link->stats.rx_length++;
 		return;
 	}
@@ -289,7 +289,7 @@ void sib_link_timer(struct sib_link *link, unsigned long now)
  * @link: the link
  * @now: jiffies
  *
- * Sends the hello and the acknowledgement the batch has made due.
+ * Sends the hello and the acknowledgment the batch has made due.
  */
 void sib_link_flush(struct sib_link *link, unsigned long now)
 {

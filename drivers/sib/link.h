@@ -2,7 +2,7 @@
 /*
  * The link protocol of docs/sib-link.md as a state machine: training by
  * hellos, then ordered lossless delivery of DATA frames by sequence number,
- * acknowledgement, gap report and retransmission.
+ * acknowledgment, gap report and retransmission.
  *
  * It knows neither net devices nor timers: frames leave through
  * &struct sib_link_ops, time comes in as @now (jiffies), and the owner calls
@@ -108,19 +108,19 @@ struct sib_link_stats {
  * @hello_at: when the next hello is due
  * @silent_at: when the peer is given up
  * @tx_next: number of the next new frame
- * @tx_una: oldest unacknowledged frame
- * @tx_ring: unacknowledged frames by number modulo the window
+ * @tx_una: oldest unacked frame
+ * @tx_ring: unacked frames by number modulo the window
  * @tx_when: jiffies of each frame's last transmission
  * @rto_at: when the oldest frame is sent again, valid while any is
- *	unacknowledged
- * @stall_at: when the link is given up for want of acknowledgements
+ *	unacked
+ * @stall_at: when the link is given up for want of acknowledgments
  * @rto_shift: exponential backoff of the retransmission time
  * @rx_next: number of the frame expected next
  * @rx_acked: @rx_next as last told to the peer
  * @rx_held: frames in @rx_ring
  * @rx_ring: frames ahead of their turn, by number modulo the window
- * @ack_now: an acknowledgement is due at the end of this batch
- * @ack_armed: an acknowledgement is due at @ack_at
+ * @ack_now: an acknowledgment is due at the end of this batch
+ * @ack_armed: an acknowledgment is due at @ack_at
  * @ack_at: see @ack_armed
  * @gap_for: @rx_next when a gap was last reported, valid with @gap_armed
  * @gap_at: when an unfilled gap is reported again

@@ -12,7 +12,7 @@
 #include "link.h"
 
 #define RING_MASK	(SIB_LINK_WINDOW - 1)
-/* Frames received before an acknowledgement is sent without being asked */
+/* Frames received before an acknowledgment is sent without being asked */
 #define ACK_EVERY	(SIB_LINK_WINDOW / 8)
 #define ACK_DELAY_MS	5
 /* First retransmission time; doubled RTO_SHIFT_MAX times at most */
@@ -131,7 +131,7 @@ static void note_acked(struct sib_link *link)
 	link->ack_armed = false;
 }
 
-/* Send a copy of an unacknowledged frame, the original stays in the ring. */
+/* Send a copy of an unacked frame, the original stays in the ring. */
 static void xmit_copy(struct sib_link *link, u32 seq, unsigned long now)
 {
 	struct sk_buff *skb = link->tx_ring[seq & RING_MASK];
@@ -213,7 +213,7 @@ static void retransmit(struct sib_link *link, u32 seq, unsigned long now)
 }
 
 /**
- * sib_link_ack_rx - take acknowledgement, window and gap from a header
+ * sib_link_ack_rx - take acknowledgment, window and gap from a header
  * @link: the link
  * @hdr: header of a DATA or ACK frame of this session
  * @now: jiffies
@@ -310,7 +310,7 @@ void sib_link_data_rx(struct sib_link *link, struct sk_buff *skb,
 	}
 	if (ahead >= SIB_LINK_WINDOW) {
 		if (link->rx_next - seq <= SIB_LINK_WINDOW)
-			link->stats.rx_dup++;	/* our acknowledgement was lost */
+			link->stats.rx_dup++;	/* our acknowledgment was lost */
 		else
 			link->stats.rx_window++;
 		link->ack_now = true;
@@ -377,7 +377,7 @@ void sib_link_data_flush(struct sib_link *link, unsigned long now)
 }
 
 /**
- * sib_link_data_timer - retransmissions and acknowledgements that are due
+ * sib_link_data_timer - retransmissions and acknowledgments that are due
  * @link: the link, up
  * @now: jiffies
  *

@@ -11,6 +11,10 @@ static struct sib_port *sma_to_port(struct sib_sma *sma)
 	return container_of(sma, struct sib_port, sma);
 }
 
+/*
+ * ib_core flushes events while it unregisters a device, after the last
+ * reference taken here is gone; one dispatched later would outlive the device.
+ */
 static void mad_event(struct sib_sma *sma, enum ib_event_type type)
 {
 	struct ib_event event = {
@@ -19,7 +23,10 @@ static void mad_event(struct sib_sma *sma, enum ib_event_type type)
 		.event = type,
 	};
 
+	if (!ib_device_try_get(event.device))
+		return;
 	ib_dispatch_event(&event);
+	ib_device_put(event.device);
 }
 
 static void mad_phys(struct sib_sma *sma, enum sib_phys_state phys)

@@ -50,6 +50,7 @@ static u32 ring_next(const struct sib_ring *ring, u32 i)
  */
 void *sib_ring_peek(struct sib_ring *ring)
 {
+	/* pairs with the release in ring_push(): the entry is complete */
 	if (ring->tail == smp_load_acquire(&ring->head))
 		return NULL;
 	return ring->ring + (size_t)ring->tail * ring->stride;
@@ -61,6 +62,7 @@ void *sib_ring_peek(struct sib_ring *ring)
  */
 void sib_ring_pop(struct sib_ring *ring)
 {
+	/* pairs with the acquire in ring_slot(): we are done with the entry */
 	smp_store_release(&ring->tail, ring_next(ring, ring->tail));
 }
 
@@ -68,6 +70,7 @@ void sib_ring_pop(struct sib_ring *ring)
 static void *ring_slot(struct sib_ring *ring)
 {
 	lockdep_assert_held(&ring->lock);
+	/* pairs with the release in sib_ring_pop(): the consumer is done */
 	if (ring_next(ring, ring->head) == smp_load_acquire(&ring->tail))
 		return NULL;
 	return ring->ring + (size_t)ring->head * ring->stride;
@@ -76,6 +79,7 @@ static void *ring_slot(struct sib_ring *ring)
 static void ring_push(struct sib_ring *ring)
 {
 	lockdep_assert_held(&ring->lock);
+	/* pairs with the acquire in sib_ring_peek(): the entry is complete */
 	smp_store_release(&ring->head, ring_next(ring, ring->head));
 }
 

@@ -88,7 +88,7 @@ struct sib_stats {
  */
 struct sib_cq {
 	struct ib_cq ibcq;
-	spinlock_t lock;
+	spinlock_t lock;	/* see above */
 	struct ib_wc *ring;
 	u32 head;
 	u32 tail;
@@ -164,7 +164,7 @@ struct sib_rwqe {
  * @tail: next entry to consume; guarded by port->lock, released by the consumer
  */
 struct sib_ring {
-	spinlock_t lock;
+	spinlock_t lock;	/* see above */
 	void *ring;
 	u32 size;
 	u32 stride;
@@ -241,7 +241,7 @@ struct sib_mcast {
  * @rx_overrun: frames dropped because @rxq was full
  */
 struct sib_port {
-	spinlock_t lock;
+	spinlock_t lock;	/* see above */
 	struct tasklet_struct task;
 	struct timer_list timer;
 	struct sib_link link;
@@ -256,7 +256,7 @@ struct sib_port {
 	struct sk_buff *frame;
 	unsigned int frame_count;
 	__wsum frame_sum;
-	spinlock_t tx_lock;
+	spinlock_t tx_lock;	/* see above */
 	struct list_head tx_list;
 	bool tx_starved;
 	struct xarray qps;
@@ -282,7 +282,7 @@ struct sib_dev {
 	struct ib_device ibdev;
 	struct sib_entry *entry;
 	struct sib_port port;
-	spinlock_t ev_lock;
+	spinlock_t ev_lock;	/* see above */
 	struct list_head ev_list;
 };
 

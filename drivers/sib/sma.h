@@ -99,7 +99,7 @@ struct sib_trap {
  * @trap_tid: transaction number of the last trap
  */
 struct sib_sma {
-	spinlock_t lock;
+	spinlock_t lock;	/* see above */
 	const struct sib_sma_ops *ops;
 	__be64 node_guid;
 	u8 node_desc[SIB_NODE_DESC_LEN];
