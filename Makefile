@@ -9,7 +9,8 @@ KERNELS := 6.1 6.12
 
 help: ## list the entry points
 	@echo "openipoib $$(cat VERSION): IP over InfiniBand, and a fabric to run it on"
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | column -t -s '|'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' Makefile | \
+		while IFS='|' read -r name what; do printf '  %-17s %s\n' "$$name" "$$what"; done
 	@echo "The lab by hand: scripts/lab --help. One suite: scripts/run-tests --help."
 
 demo: bootstrap ## two hosts talk IP over InfiniBand; nothing is left behind
