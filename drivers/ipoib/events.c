@@ -10,6 +10,7 @@
 #include "path.h"
 
 #define GC_INTERVAL	(30 * HZ)
+#define RESTART_INTERVAL	HZ
 #define DEST_IDLE	(300 * HZ)
 
 /**
@@ -87,13 +88,12 @@ static void flush_heavy(struct ipoib_intf *intf, bool restart)
 
 	if (!events_query_pkey(intf, &found) && !restart)
 		return;
-	ipoib_qp_stop(intf);
-	if (!found) {
-		netdev_info(intf->dev, "P_Key 0x%04x is not in the port's table\n",
+	if (!found && intf->running)
+		netdev_info(intf->dev, "P_Key 0x%04x has left the port's table\n",
 			    intf->pkey);
-		return;
-	}
-	ipoib_qp_start(intf);
+	ipoib_qp_stop(intf);
+	if (found && ipoib_qp_start(intf))
+		mod_delayed_work(intf->wq, &intf->gc_work, RESTART_INTERVAL);
 }
 
 static enum ipoib_flush flush_take_level(struct ipoib_intf *intf)
@@ -197,6 +197,8 @@ static void gc_work(struct work_struct *work)
 	if (!intf->up)
 		return;
 	gc_forget_idle(intf);
+	if (!intf->running)
+		ipoib_flush(intf, IPOIB_FLUSH_HEAVY);
 	queue_delayed_work(intf->wq, &intf->gc_work, GC_INTERVAL);
 }
 

@@ -14,6 +14,7 @@
 #define IPOIB_H
 
 #include <linux/netdevice.h>
+#include <linux/sizes.h>
 #include <linux/u64_stats_sync.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -32,8 +33,8 @@ struct page_pool;
 #define IPOIB_RING_MAX		8192
 
 /* Packets waiting for an address: per destination, per interface [bytes]. */
-#define IPOIB_DEST_PENDING_MAX	(1U << 20)
-#define IPOIB_INTF_PENDING_MAX	(16U << 20)
+#define IPOIB_DEST_PENDING_MAX	SZ_1M
+#define IPOIB_INTF_PENDING_MAX	SZ_16M
 
 /* Datagrams up to this many octets are copied out of the receive buffer. */
 #define IPOIB_RX_COPYBREAK	1536
@@ -310,10 +311,12 @@ void ipoib_events_init(struct ipoib_intf *intf);
 void ipoib_flush(struct ipoib_intf *intf, enum ipoib_flush level);
 void ipoib_carrier_update(struct ipoib_intf *intf);
 
-/* cm_id lookups for RDMA CM: params.c */
-struct net_device *ipoib_match_params(struct ipoib_intf *intf, u16 pkey,
-				      const union ib_gid *gid,
-				      const struct sockaddr *addr);
+/* params.c */
+bool ipoib_match_partition(const struct ipoib_intf *intf, u16 pkey,
+			   const union ib_gid *gid);
+struct net_device *ipoib_match_address(struct ipoib_intf *intf,
+				       const struct sockaddr *addr);
+struct net_device *ipoib_match_master(struct ipoib_intf *intf);
 
 /* ethtool.c, sysfs.c */
 void ipoib_set_ethtool_ops(struct net_device *dev);

@@ -99,23 +99,36 @@ static void ipoib_remove_hca(struct ib_device *ca, void *client_data)
 	kfree(hca);
 }
 
+/*
+ * Who has the address of an RDMA CM request; or, if nobody has it, the only
+ * interface on its port and partition.
+ */
 static struct net_device *
 ipoib_get_net_dev_by_params(struct ib_device *ca, u32 port, u16 pkey,
 			    const union ib_gid *gid,
 			    const struct sockaddr *addr, void *client_data)
 {
 	struct ipoib_hca *hca = client_data;
+	struct ipoib_intf *intf, *only = NULL;
 	struct net_device *dev = NULL;
-	struct ipoib_intf *intf;
+	unsigned int matches = 0;
 
 	mutex_lock(&hca->lock);
+	rcu_read_lock();
 	list_for_each_entry(intf, &hca->intfs, list) {
-		if (intf->port != port)
+		if (intf->port != port ||
+		    !ipoib_match_partition(intf, pkey, gid))
 			continue;
-		dev = ipoib_match_params(intf, pkey, gid, addr);
+		matches++;
+		only = intf;
+		if (addr)
+			dev = ipoib_match_address(intf, addr);
 		if (dev)
 			break;
 	}
+	if (!dev && matches == 1)
+		dev = ipoib_match_master(only);
+	rcu_read_unlock();
 	mutex_unlock(&hca->lock);
 	return dev;
 }

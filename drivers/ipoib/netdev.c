@@ -35,7 +35,7 @@ static int intf_init(struct net_device *dev)
 	ipoib_hwaddr_set(hwaddr, 0, intf->qp->qp_num, &intf->local_gid);
 	__dev_addr_set(dev, hwaddr, sizeof(hwaddr));
 	ipoib_broadcast_hwaddr(hwaddr, IPOIB_SCOPE_LINK_LOCAL, intf->pkey);
-	memcpy((u8 *)dev->broadcast, hwaddr, sizeof(hwaddr));
+	memcpy(dev->broadcast, hwaddr, sizeof(hwaddr));
 	if (intf->ca->attrs.device_cap_flags & IB_DEVICE_UD_IP_CSUM) {
 		dev->hw_features |= NETIF_F_IP_CSUM | NETIF_F_RXCSUM;
 		dev->features |= dev->hw_features;
@@ -230,7 +230,6 @@ static void intf_setup(struct net_device *dev)
 	dev->min_mtu = IPV4_MIN_MTU;
 	dev->features = NETIF_F_VLAN_CHALLENGED | NETIF_F_HIGHDMA | NETIF_F_SG;
 	dev->hw_features = NETIF_F_SG;
-	dev->priv_flags &= ~IFF_XMIT_DST_RELEASE;
 	netif_carrier_off(dev);
 }
 
@@ -307,6 +306,8 @@ void ipoib_intf_destroy(struct ipoib_intf *intf)
 {
 	ib_unregister_event_handler(&intf->event_handler);
 	unregister_netdev(intf->dev);
+	/* Its reference is gone, but it may not have returned yet. */
+	flush_work(&intf->rtnl_work);
 	destroy_workqueue(intf->wq);
 	free_netdev(intf->dev);
 }

@@ -51,32 +51,50 @@ static int params_check(struct net_device *dev, struct netdev_nested_priv *priv)
 }
 
 /**
- * ipoib_match_params - is this the interface that a request is for
+ * ipoib_match_partition - is a request for this port and partition
  * @intf: interface on the request's port
  * @pkey: of the request; membership does not matter
- * @gid: of the request, or NULL
- * @addr: IP address of the request, or NULL for any
+ * @gid: of the request, or NULL for any
+ */
+bool ipoib_match_partition(const struct ipoib_intf *intf, u16 pkey,
+			   const union ib_gid *gid)
+{
+	return !((pkey ^ intf->pkey) & ~IPOIB_PKEY_FULL_MEMBER) &&
+	       (!gid || !memcmp(gid, &intf->local_gid, sizeof(*gid)));
+}
+
+/**
+ * ipoib_match_address - the interface, or what stands above it, by IP address
+ * @intf: interface
+ * @addr: IP address of the request
  *
- * Context: process.
+ * Context: RCU read side.
  * Return: the device, with increased refcnt, or NULL.
  */
-struct net_device *ipoib_match_params(struct ipoib_intf *intf, u16 pkey,
-				      const union ib_gid *gid,
-				      const struct sockaddr *addr)
+struct net_device *ipoib_match_address(struct ipoib_intf *intf,
+				       const struct sockaddr *addr)
 {
 	struct params_walk walk = { .addr = addr };
 	struct netdev_nested_priv priv = { .data = &walk };
 
-	if ((pkey ^ intf->pkey) & ~IPOIB_PKEY_FULL_MEMBER ||
-	    (gid && memcmp(gid, &intf->local_gid, sizeof(*gid))))
-		return NULL;
-	if (!addr) {
-		dev_hold(intf->dev);
-		return intf->dev;
-	}
-	rcu_read_lock();
 	if (!params_check(intf->dev, &priv))
 		netdev_walk_all_upper_dev_rcu(intf->dev, params_check, &priv);
-	rcu_read_unlock();
 	return walk.found;
+}
+
+/**
+ * ipoib_match_master - the interface, or the bond it serves
+ * @intf: interface
+ *
+ * Context: RCU read side.
+ * Return: the device, with increased refcnt.
+ */
+struct net_device *ipoib_match_master(struct ipoib_intf *intf)
+{
+	struct net_device *dev = netdev_master_upper_dev_get_rcu(intf->dev);
+
+	if (!dev)
+		dev = intf->dev;
+	dev_hold(dev);
+	return dev;
 }

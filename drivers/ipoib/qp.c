@@ -7,10 +7,24 @@
  * changes under the transmit locks: who holds one sees a queue pair that accepts
  * work, or drops. NAPI is enabled exactly while the queue pair runs.
  */
+#include <linux/log2.h>
+
 #include "ipoib.h"
 
 #define QP_DRAIN_TIMEOUT	(5 * HZ)
 #define QP_RX_SGE		3
+
+/* The ring sizes asked for, or what the HCA has. */
+static void qp_set_sizes(struct ipoib_intf *intf)
+{
+	u32 most = rounddown_pow_of_two(min(intf->ca->attrs.max_qp_wr,
+					    intf->ca->attrs.max_cqe));
+
+	intf->txq.size = min(ipoib_send_queue_size, most);
+	intf->rxq.size = min(ipoib_recv_queue_size, most);
+	intf->tx_sge = min_t(u32, IPOIB_TX_SGE_MAX,
+			     intf->ca->attrs.max_send_sge);
+}
 
 /**
  * ipoib_qp_create - protection domain, queues and queue pair
@@ -24,13 +38,6 @@ int ipoib_qp_create(struct ipoib_intf *intf)
 	struct ib_qp_init_attr init = {
 		.qp_type = IB_QPT_UD,
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
-		.cap = {
-			.max_send_wr = ipoib_send_queue_size,
-			.max_recv_wr = ipoib_recv_queue_size,
-			.max_send_sge = min_t(u32, IPOIB_TX_SGE_MAX,
-					      intf->ca->attrs.max_send_sge),
-			.max_recv_sge = QP_RX_SGE,
-		},
 	};
 	int err;
 
@@ -39,6 +46,7 @@ int ipoib_qp_create(struct ipoib_intf *intf)
 	intf->pd = ib_alloc_pd(intf->ca, 0);
 	if (IS_ERR(intf->pd))
 		return PTR_ERR(intf->pd);
+	qp_set_sizes(intf);
 	err = ipoib_txq_create(intf);
 	if (err)
 		goto err_dealloc_pd;
@@ -47,12 +55,15 @@ int ipoib_qp_create(struct ipoib_intf *intf)
 		goto err_destroy_txq;
 	init.send_cq = intf->txq.cq;
 	init.recv_cq = intf->rxq.cq;
+	init.cap.max_send_wr = intf->txq.size;
+	init.cap.max_recv_wr = intf->rxq.size;
+	init.cap.max_send_sge = intf->tx_sge;
+	init.cap.max_recv_sge = QP_RX_SGE;
 	intf->qp = ib_create_qp(intf->pd, &init);
 	if (IS_ERR(intf->qp)) {
 		err = PTR_ERR(intf->qp);
 		goto err_destroy_rxq;
 	}
-	intf->tx_sge = init.cap.max_send_sge;
 	return 0;
 
 err_destroy_rxq:

@@ -415,7 +415,7 @@ static int rx_map_areas(struct ipoib_rxq *rxq)
 
 /**
  * ipoib_rxq_create - ring, header areas, completion queue and NAPI
- * @intf: interface with a protection domain
+ * @intf: interface with a protection domain and a ring size
  *
  * Context: process, rtnl.
  * Return: 0, -ENOMEM, or what the HCA says.
@@ -424,13 +424,12 @@ int ipoib_rxq_create(struct ipoib_intf *intf)
 {
 	struct ipoib_rxq *rxq = &intf->rxq;
 	struct ib_cq_init_attr attr = {
-		.cqe = ipoib_recv_queue_size,
+		.cqe = intf->rxq.size,
 		.comp_vector = (intf->port - 1) % intf->ca->num_comp_vectors,
 	};
 	int err = -ENOMEM;
 
 	rxq->intf = intf;
-	rxq->size = ipoib_recv_queue_size;
 	u64_stats_init(&rxq->count.sync);
 	rxq->slots = kvcalloc(rxq->size, sizeof(*rxq->slots), GFP_KERNEL);
 	rxq->heads = kcalloc(rxq->size, RX_HEAD_STRIDE, GFP_KERNEL);

@@ -165,8 +165,7 @@ void ipoib_tx_push(struct ipoib_txq *txq, struct ipoib_dest *dest,
 	if (txq->head != txq->posted)
 		tx_slot(txq, txq->head - 1)->wr.wr.next = &slot->wr.wr;
 
-	if (dest->used != jiffies)
-		dest->used = jiffies;
+	dest->used = jiffies;
 	skb_tx_timestamp(skb);
 	netdev_tx_sent_queue(tx_netdev_queue(txq), skb->len);
 	WRITE_ONCE(txq->head, txq->head + 1);
@@ -411,7 +410,7 @@ void ipoib_txq_reclaim(struct ipoib_txq *txq)
 
 /**
  * ipoib_txq_create - ring, completion queue and NAPI
- * @intf: interface with a protection domain
+ * @intf: interface with a protection domain and a ring size
  *
  * Context: process, rtnl.
  * Return: 0, -ENOMEM, or what the HCA says.
@@ -420,13 +419,12 @@ int ipoib_txq_create(struct ipoib_intf *intf)
 {
 	struct ipoib_txq *txq = &intf->txq;
 	struct ib_cq_init_attr attr = {
-		.cqe = ipoib_send_queue_size,
+		.cqe = intf->txq.size,
 		.comp_vector = intf->port % intf->ca->num_comp_vectors,
 	};
 	u32 i;
 
 	txq->intf = intf;
-	txq->size = ipoib_send_queue_size;
 	u64_stats_init(&txq->drops.sync);
 	u64_stats_init(&txq->done.sync);
 	txq->slots = kvcalloc(txq->size, sizeof(*txq->slots), GFP_KERNEL);
