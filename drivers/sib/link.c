@@ -363,3 +363,15 @@ void sib_link_stop(struct sib_link *link)
 	link->peer = 0;
 	sib_link_data_reset(link);
 }
+
+/**
+ * sib_link_hello - something a hello tells has changed
+ * @link: the link
+ * @now: jiffies
+ *
+ * The next sib_link_flush() sends one.
+ */
+void sib_link_hello(struct sib_link *link, unsigned long now)
+{
+	link->hello_at = now;
+}

@@ -167,6 +167,7 @@ void sib_link_init(struct sib_link *link, const struct sib_link_ops *ops,
 		   const struct sib_link_config *cfg);
 void sib_link_start(struct sib_link *link, unsigned long now);
 void sib_link_stop(struct sib_link *link);
+void sib_link_hello(struct sib_link *link, unsigned long now);
 void sib_link_rx(struct sib_link *link, struct sk_buff *skb, const u8 *src, unsigned long now);
 void sib_link_timer(struct sib_link *link, unsigned long now);
 void sib_link_flush(struct sib_link *link, unsigned long now);

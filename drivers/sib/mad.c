@@ -31,7 +31,7 @@ static void mad_event(struct sib_sma *sma, enum ib_event_type type)
 
 static void mad_phys(struct sib_sma *sma, enum sib_phys_state phys)
 {
-	sib_port_set_enabled(sma_to_port(sma), phys != SIB_PHYS_DISABLED);
+	sib_port_set_phys(sma_to_port(sma), phys);
 }
 
 static int mad_send(struct sib_sma *sma, u16 dlid, u8 sl, const struct ib_smp *smp)

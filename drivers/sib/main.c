@@ -234,6 +234,7 @@ static int sib_netdev_event(struct notifier_block *nb, unsigned long event, void
 	case NETDEV_DOWN:
 	case NETDEV_CHANGE:
 	case NETDEV_CHANGEMTU:
+	case NETDEV_CHANGEADDR:
 	case NETDEV_REGISTER:
 		sib_port_lower_changed(&entry->dev->port);
 		break;
@@ -292,11 +293,12 @@ static void __exit sib_exit(void)
 	struct ib_device *ibdev;
 
 	rdma_link_unregister(&sib_link_ops);
-	unregister_netdevice_notifier(&sib_netdev_nb);
 	while ((ibdev = pick_live())) {
 		ib_unregister_device(ibdev);
 		put_device(&ibdev->dev);
 	}
+	/* Until here a lower device must be let go when it wants to. */
+	unregister_netdevice_notifier(&sib_netdev_nb);
 	destroy_workqueue(sib_wq);
 }
 

@@ -17,8 +17,14 @@
 
 /* Frames that may wait for the tasklet */
 #define RXQ_MAX		4096
-/* Frames and looped packets taken per run */
+/*
+ * Packets taken per run, as many as a NAPI poll takes: between two runs the
+ * consumers get their turn to post receive requests again.
+ */
 #define RX_BUDGET	64
+
+/* What the SM does to the link takes effect after this */
+#define PHYS_DELAY_MS	20
 
 /* Bits of port->retrain */
 #define RETRAIN		0
@@ -120,7 +126,10 @@ drop:
 static void port_deliver(struct sib_link *link, struct sk_buff *skb, unsigned int off,
 			 unsigned int len, unsigned int count)
 {
-	sib_rx_packets(link_to_port(link), skb, off, len, count);
+	struct sib_port *port = link_to_port(link);
+
+	port->rx_left -= count;
+	sib_rx_packets(port, skb, off, len, count);
 }
 
 static void port_change(struct sib_link *link, bool up)
@@ -168,14 +177,26 @@ static bool lower_ready(struct sib_port *port)
 	return ready;
 }
 
+/* What the SM wanted of the link, once the answer to it has had time to leave */
+static void phys_follow(struct sib_port *port, unsigned long now)
+{
+	if (port->phys_next == SIB_PHYS_NOP || time_before(now, port->phys_at))
+		return;
+	port->enabled = port->phys_next != SIB_PHYS_DISABLED;
+	port->phys_next = SIB_PHYS_NOP;
+	set_bit(RETRAIN, &port->retrain);
+}
+
 static void link_follow(struct sib_port *port, unsigned long now)
 {
-	bool run = lower_ready(port) && port->enabled && port->link.cfg.max_frame;
+	bool run;
 
 	lockdep_assert_held(&port->lock);
+	phys_follow(port, now);
+	run = lower_ready(port) && port->enabled && port->link.cfg.max_frame;
 	if (test_and_clear_bit(RETRAIN, &port->retrain) && port->carrier) {
-		link_stop(port);
 		port->carrier = false;
+		link_stop(port);
 	}
 	if (run == port->carrier)
 		return;
@@ -186,32 +207,27 @@ static void link_follow(struct sib_port *port, unsigned long now)
 		link_stop(port);
 }
 
-static unsigned int port_rx(struct sib_port *port, unsigned long now)
+static void port_rx(struct sib_port *port, unsigned long now)
 {
+	u8 src[ETH_ALEN];
 	struct sk_buff *skb;
-	unsigned int n = 0;
 
-	while (n < RX_BUDGET && (skb = skb_dequeue(&port->rxq))) {
-		u8 src[ETH_ALEN];
-
+	while (port->rx_left > 0 && (skb = skb_dequeue(&port->rxq))) {
+		port->rx_left--;
 		ether_addr_copy(src, eth_hdr(skb)->h_source);
 		sib_link_rx(&port->link, skb, src, now);
-		n++;
 	}
-	return n;
 }
 
-static unsigned int port_loop(struct sib_port *port)
+static void port_loop(struct sib_port *port)
 {
 	struct sk_buff *skb;
-	unsigned int n = 0;
 
-	while (n < RX_BUDGET && (skb = skb_dequeue(&port->loopq))) {
+	while (port->rx_left > 0 && (skb = skb_dequeue(&port->loopq))) {
+		port->rx_left--;
 		sib_rx_packet(port, skb, 0, skb->len);
 		consume_skb(skb);
-		n++;
 	}
-	return n;
 }
 
 static void timer_follow(struct sib_port *port, unsigned long now)
@@ -219,6 +235,8 @@ static void timer_follow(struct sib_port *port, unsigned long now)
 	unsigned long at = sib_link_deadline(&port->link, now);
 
 	at = sib_trap_deadline(&port->sma, at);
+	if (port->phys_next != SIB_PHYS_NOP && time_before(port->phys_at, at))
+		at = port->phys_at;
 	if (port->tx_starved)
 		at = now + 1;
 	if (at - now >= MAX_JIFFY_OFFSET)
@@ -236,11 +254,12 @@ static void port_task(struct tasklet_struct *t)
 
 	spin_lock(&port->lock);
 	link_follow(port, now);
-	more = port_rx(port, now) == RX_BUDGET;
+	port->rx_left = RX_BUDGET;
+	port_rx(port, now);
 	sib_link_timer(&port->link, now);
 	sib_trap_run(&port->sma, now);
-	more |= sib_tx_run(port, now);
-	more |= port_loop(port) == RX_BUDGET;
+	more = sib_tx_run(port, now);
+	port_loop(port);
 	sib_link_flush(&port->link, now);
 	timer_follow(port, now);
 	spin_unlock(&port->lock);
@@ -271,7 +290,7 @@ static void mtu_follow(struct sib_port *port, unsigned int lower_mtu)
 }
 
 /**
- * sib_port_lower_changed - the lower device changed its state or MTU
+ * sib_port_lower_changed - the lower device changed its state, MTU or address
  * @port: attached port
  *
  * Context: rtnl. A link that has become unusable is down when this returns.
@@ -284,6 +303,7 @@ void sib_port_lower_changed(struct sib_port *port)
 	if (lower)
 		mtu_follow(port, READ_ONCE(lower->mtu));
 	link_follow(port, jiffies);
+	sib_link_hello(&port->link, jiffies);
 	spin_unlock_bh(&port->lock);
 	sib_port_kick(port);
 }
@@ -373,17 +393,18 @@ void sib_port_cleanup(struct sib_port *port)
 }
 
 /**
- * sib_port_set_enabled - let the link train, from the beginning, or keep it down
+ * sib_port_set_phys - have the link train from the beginning, or keep it down
  * @port: the port
- * @enabled: which
+ * @phys: SIB_PHYS_POLLING or SIB_PHYS_DISABLED
  *
- * Context: process.
+ * It is done a moment later, so that the response to the SMP that asked for it
+ * is still sent. Context: process.
  */
-void sib_port_set_enabled(struct sib_port *port, bool enabled)
+void sib_port_set_phys(struct sib_port *port, enum sib_phys_state phys)
 {
 	spin_lock_bh(&port->lock);
-	port->enabled = enabled;
-	set_bit(RETRAIN, &port->retrain);
+	port->phys_next = phys;
+	port->phys_at = jiffies + msecs_to_jiffies(PHYS_DELAY_MS);
 	spin_unlock_bh(&port->lock);
 	sib_port_kick(port);
 }

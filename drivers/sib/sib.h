@@ -221,9 +221,13 @@ struct sib_mcast {
  * @carrier: last carrier state the link was told; guarded by @lock
  * @enabled: the SM has not disabled the port; guarded by @lock
  * @retrain: the link must be trained again: set by anyone, taken by @task
+ * @phys_next: what the SM wants of the link, SIB_PHYS_NOP if nothing; guarded
+ *	by @lock
+ * @phys_at: jiffies when it is done; guarded by @lock
  * @lower: the cable; written under rtnl and @lock
  * @lower_tracker: reference on @lower
  * @pt: receive hook on @lower
+ * @rx_left: packets and frames still to be taken in this run; guarded by @lock
  * @rxq: frames received, not yet seen by the link; own lock
  * @loopq: IB packets to this port itself; own lock
  * @frame: frame under construction, NULL if none; guarded by @lock
@@ -248,9 +252,12 @@ struct sib_port {
 	bool carrier;
 	bool enabled;
 	unsigned long retrain;
+	enum sib_phys_state phys_next;
+	unsigned long phys_at;
 	struct net_device __rcu *lower;
 	netdevice_tracker lower_tracker;
 	struct packet_type pt;
+	int rx_left;
 	struct sk_buff_head rxq;
 	struct sk_buff_head loopq;
 	struct sk_buff *frame;
@@ -327,7 +334,7 @@ void sib_port_detach(struct sib_port *port);
 void sib_port_lower_changed(struct sib_port *port);
 void sib_port_kick(struct sib_port *port);
 void sib_port_barrier(struct sib_port *port);
-void sib_port_set_enabled(struct sib_port *port, bool enabled);
+void sib_port_set_phys(struct sib_port *port, enum sib_phys_state phys);
 void sib_port_pma_refresh(struct sib_port *port);
 u8 sib_port_mtu_cap(unsigned int lower_mtu);
 

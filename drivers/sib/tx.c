@@ -172,6 +172,19 @@ void sib_tx_loop(struct sib_port *port, struct sk_buff *skb, void *va, u32 len)
 	skb_queue_tail(&port->loopq, skb);
 }
 
+static void sq_drained(struct sib_qp *qp)
+{
+	struct ib_event event = {
+		.device = qp->ibqp.device,
+		.event = IB_EVENT_SQ_DRAINED,
+		.element.qp = &qp->ibqp,
+	};
+
+	qp->attr.en_sqd_async_notify = 0;
+	if (qp->ibqp.event_handler)
+		qp->ibqp.event_handler(&event, qp->ibqp.qp_context);
+}
+
 /*
  * Send what one QP has. Returns how many requests were taken, or a negative
  * errno if the port cannot send more for now.
@@ -185,6 +198,8 @@ static int run_qp(struct sib_port *port, struct sib_qp *qp, unsigned long now)
 		sib_qp_flush(port, qp);
 		return 0;
 	}
+	if (qp->attr.qp_state == IB_QPS_SQD && qp->attr.en_sqd_async_notify)
+		sq_drained(qp);	/* a request once begun is done within a run */
 	while (n < TX_QP_BUDGET && qp->attr.qp_state == IB_QPS_RTS &&
 	       (wqe = sib_ring_peek(&qp->sq))) {
 		status = sib_ud_send(port, qp, wqe, now);
