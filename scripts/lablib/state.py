@@ -60,6 +60,7 @@ def create():
             raise
         raise LabError(f"a lab is already up{_since()}; "
                        "take it down first: scripts/lab down", code=1) from None
+    write("pids.json", [os.getpid()])
     return fd
 
 
@@ -106,12 +107,18 @@ def read(name):
 
 
 def _is_ours(pid):
-    """Whether @pid is a process of this lab, not a later user of its number."""
+    """Whether @pid is a process of this lab, not a later user of its number.
+
+    A QEMU names the folder on its command line; the daemon and a `lab up` that
+    has not started it yet hold the lock open.
+    """
+    process = Path(f"/proc/{pid}")
     try:
-        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+        if os.fsencode(str(folder())) in (process / "cmdline").read_bytes():
+            return True
+        return any(fd.readlink() == folder() / "lock" for fd in (process / "fd").iterdir())
     except OSError:
         return False
-    return os.fsencode(str(folder())) in command
 
 
 def wait_gone(pids, seconds):

@@ -50,3 +50,23 @@ def test_sweep_kills_its_own_and_nobody_else(folder):
             process.kill()
             process.wait()
             process.stdout.close()
+
+
+def test_sweep_kills_who_holds_the_lock(folder):
+    """A daemon that hangs, or a `lab up` that has not got to its daemon yet."""
+    script = "import sys, time; print(flush=True); time.sleep(1000)"
+    lock = state.create()
+    holder = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE,
+                              pass_fds=[lock])
+    os.close(lock)
+    try:
+        assert holder.stdout.readline()
+        assert state.is_held()
+        state.write("pids.json", [holder.pid])
+        state.sweep()
+        assert holder.wait(10) == -signal.SIGKILL
+        assert not folder.exists()
+    finally:
+        holder.kill()
+        holder.wait()
+        holder.stdout.close()
