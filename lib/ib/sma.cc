@@ -200,9 +200,8 @@ void Sma::setPortInfo(io::View data)
     const auto wanted = static_cast<PortState>(data[32] & 0xF);
     if (wanted == PortState::down)
         state_ = PortState::init; // the link stays up and begins anew
-    else if (wanted == PortState::armed && state_ == PortState::init)
-        state_ = wanted;
-    else if (wanted == PortState::active && state_ == PortState::armed)
+    else if ((wanted == PortState::armed && state_ == PortState::init) ||
+             (wanted == PortState::active && state_ == PortState::armed))
         state_ = wanted;
 }
 

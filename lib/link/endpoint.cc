@@ -125,7 +125,7 @@ void Endpoint::onData(const Header &header, io::View payload)
 void Endpoint::deliver(io::View payload)
 {
     while (const auto lrh = ib::Lrh::parse(payload)) {
-        const std::size_t length = lrh->words * 4u;
+        const std::size_t length = std::size_t{lrh->words} * 4;
         if (length < ib::Lrh::size + ib::icrcSize || length > payload.size())
             return;
         input_.emplace_back(payload.begin(), payload.begin() + static_cast<std::ptrdiff_t>(length));

@@ -44,7 +44,8 @@ def traffic(lab, host):
         for source in HOSTS:
             for target in (ipv4(other(source)), ipv6(other(source)), "239.3.3.3"):
                 flood = stack.enter_context(
-                    lab.helper_background(source, "flood.py", target, 9))
+                    lab.helper_background(source, "flood.py", target, 9,
+                                          ipv4(source)))
                 assert flood.line() == "running"
                 floods.append(flood)
         stack.enter_context(lab.background(other(host), "ping", "-q", "-i0.01", ipv4(host)))

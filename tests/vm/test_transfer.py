@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from harness import ipv4, ipv6, until
+from harness import HOSTS, ipv4, ipv6, until
 
 PORT = 5201
 FILE_BYTES = 200 << 20
@@ -58,6 +58,8 @@ def test_tcp_both_ways_at_once_on_four_connections(lab):
 @pytest.mark.parametrize("length", [64, 1400, 8000])
 def test_udp_both_ways(lab, length):
     """At a rate below the machine's, nothing may be lost: the link is lossless."""
+    for host in HOSTS:
+        lab.run(host, "sysctl", "-qw", "net.core.rmem_max=4194304", "net.core.wmem_max=4194304")
     rate = {64: "500K", 1400: "8M", 8000: "16M"}[length]
     with Server(lab) as server:
         for way in ([], ["-R"]):

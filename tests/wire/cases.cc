@@ -177,7 +177,7 @@ Shot padTooLong(const Target &t, Random &, std::uint32_t n)
 Shot truncatedGrh(const Target &t, Random &, std::uint32_t n)
 {
     const std::uint16_t words = static_cast<std::uint16_t>(6 + n % 10); // less than both headers
-    return packet(global(t, grh(t)).overrideWords(words).truncate(words * 4u));
+    return packet(global(t, grh(t)).overrideWords(words).truncate(std::size_t{words} * 4));
 }
 
 Shot grhLength(const Target &t, Random &random, std::uint32_t)

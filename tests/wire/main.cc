@@ -211,9 +211,7 @@ int work(const Arguments &arguments)
     return arguments.interactive ? converse(*fabric, sender, arguments) : runAll(sender, arguments);
 }
 
-} // namespace
-
-int main(int argc, char **argv)
+int run(int argc, char **argv)
 {
     Arguments arguments;
     CLI::App app{"Send good and malformed frames to a sib port, as the host at the other end of "
@@ -249,4 +247,16 @@ int main(int argc, char **argv)
         return usage;
     }
     return work(arguments);
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    try {
+        return run(argc, argv);
+    } catch (const std::exception &error) {
+        std::cerr << "ib-frames: " << error.what() << '\n';
+        return notReached;
+    }
 }
