@@ -58,7 +58,7 @@ def sender(lab, tool):
     remove_link(lab, "h2")
     try:
         with lab.background("h2", tool, "--netdev", "eth1", "--peer", address, "--qkey", key,
-                            "--json", "--interactive") as process:
+                            "--own-ip", "10.10.0.250", "--json", "--interactive") as process:
             assert json.loads(process.line(90))["up"]
             yield process
     finally:

@@ -2,6 +2,7 @@
 """Devices and modules removed and brought back under traffic."""
 
 import contextlib
+import json
 
 import pytest
 
@@ -38,23 +39,22 @@ def add_link(lab, host):
 
 @contextlib.contextmanager
 def traffic(lab, host):
-    """UDP and echo from both hosts, for as long as it takes."""
+    """UDP unicast and multicast, IPv4 and IPv6, and echo from both hosts."""
     with contextlib.ExitStack() as stack:
         floods = []
         for source in HOSTS:
-            for target in (ipv4(other(source)), ipv6(other(source)), "239.3.3.3"):
-                flood = stack.enter_context(
-                    lab.helper_background(source, "flood.py", target, 9,
-                                          ipv4(source)))
-                assert flood.line() == "running"
-                floods.append(flood)
-        stack.enter_context(lab.background(other(host), "ping", "-q", "-i0.01", ipv4(host)))
+            peer = other(source)
+            flood = stack.enter_context(lab.helper_background(
+                source, "flood.py", ipv4(source), ipv4(peer), ipv6(peer), "239.3.3.3"))
+            assert flood.line() == "running"
+            floods.append(flood)
+        stack.enter_context(lab.background(other(host), "ping", "-q", "-i0.02", ipv4(host)))
         yield
         for flood in floods:
             flood.tell("end")
             done = flood.finish(30)
             assert done.status == 0, str(done)
-            assert int(done.out) > 0, "traffic was sent"
+            assert all(json.loads(done.out).values()), f"traffic to all was sent: {done.out}"
 
 
 @pytest.mark.smoke
