@@ -48,7 +48,7 @@ def times(lab, request):
     if request.config.getoption("--full"):
         return 20
     first = request.config.getoption("--kernel").split(",")[0]
-    return 20 if lab.config.kernel == first and lab.config.h1 == lab.config.h2 == "ours" else 5
+    return 20 if lab.config.kernel == first and lab.config.h1 == lab.config.h2 == "ours" else 3
 
 
 @pytest.mark.smoke

@@ -89,7 +89,7 @@ def check_counters(lab, case, before):
 
 
 @pytest.mark.smoke
-@pytest.mark.labs(drivers=["ours", "intree"])
+@pytest.mark.labs(drivers=["ours"])
 def test_malformed_frames_change_nothing_but_counters(lab, ib_frames):
     wanted = cases(ib_frames)
     assert len(wanted) > 40

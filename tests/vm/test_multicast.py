@@ -100,7 +100,6 @@ def test_first_burst_to_a_group_is_queued_while_joining(lab, group):
               lambda: f"20 datagrams; got {count(process, 'first')}")
 
 
-@pytest.mark.labs(drivers=["ours", "mixed", "intree"])
 def test_both_hosts_receive_and_nobody_hears_himself_over_the_fabric(lab):
     group = "239.1.2.4"
     with receiver(lab, "h1", group) as one, receiver(lab, "h2", group) as two:

@@ -19,7 +19,7 @@ def flush(lab, host, family):
 
 
 @pytest.mark.smoke
-@pytest.mark.labs(drivers=["ours", "mixed", "mixed-swapped", "intree"])
+@pytest.mark.labs(drivers=["ours", "mixed", "mixed-swapped"])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_flushed_entries_are_resolved_again_without_loss(lab, family):
     name = FAMILIES[family][1]
@@ -54,7 +54,6 @@ def test_expiry(lab, family):
             lab.run("h1", "sysctl", "-qw", f"{key}={value}")
 
 
-@pytest.mark.labs(drivers=["ours", "mixed", "intree"])
 def test_absent_host_fails_and_disturbs_nobody(lab):
     sent, received = lab.ping("h1", "10.10.0.77", "-c3", "-i0.2", "-W1", check=False)
     assert (sent, received) == (3, 0)
@@ -65,7 +64,6 @@ def test_absent_host_fails_and_disturbs_nobody(lab):
     lab.run("h1", "ip", "neigh", "flush", "all", "dev", "ib0")
 
 
-@pytest.mark.labs(drivers=["ours"])
 def test_a_changed_hardware_address_takes_effect_at_once(lab):
     """An entry set by hand with a wrong QPN loses traffic; removing it heals at once."""
     good = lab.json("h2", "ip", "-j", "link", "show", "ib0")[0]["address"]

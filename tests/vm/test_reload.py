@@ -13,7 +13,7 @@ def times(lab, request, most):
     if request.config.getoption("--full"):
         return most
     first = request.config.getoption("--kernel").split(",")[0]
-    return most if lab.config.kernel == first and lab.config.h1 == lab.config.h2 == "ours" else 4
+    return most if lab.config.kernel == first and lab.config.h1 == lab.config.h2 == "ours" else 3
 
 
 def has_netdev(lab, host, netdev="ib0"):
@@ -58,7 +58,7 @@ def traffic(lab, host):
 
 
 @pytest.mark.smoke
-@pytest.mark.labs(drivers=["ours", "mixed", "intree"])
+@pytest.mark.labs(drivers=["ours", "mixed"])
 def test_ib_ipoib_reloaded_under_traffic(lab, request):
     with traffic(lab, "h2"):
         for number in range(times(lab, request, 20)):
@@ -70,7 +70,7 @@ def test_ib_ipoib_reloaded_under_traffic(lab, request):
 
 
 @pytest.mark.smoke
-@pytest.mark.labs(drivers=["ours", "mixed", "intree"])
+@pytest.mark.labs(drivers=["ours", "mixed"])
 def test_device_deleted_and_added_under_traffic(lab, request):
     with traffic(lab, "h2"):
         for _ in range(times(lab, request, 20)):
@@ -80,7 +80,7 @@ def test_device_deleted_and_added_under_traffic(lab, request):
 
 
 @pytest.mark.smoke
-@pytest.mark.labs(drivers=["ours", "intree"])
+@pytest.mark.labs(drivers=["ours"])
 def test_sib_reloaded_under_traffic(lab, request):
     with traffic(lab, "h2"):
         for _ in range(times(lab, request, 20)):

@@ -7,7 +7,7 @@ import pytest
 
 from harness import HOSTS, other, until
 
-pytestmark = [pytest.mark.smoke, pytest.mark.labs(drivers=["ours"], mtus=[2048, 4096])]
+pytestmark = pytest.mark.smoke
 
 
 def lid(lab, host):
@@ -50,6 +50,7 @@ def test_ibnetdiscover(lab):
                              text) or re.search(rf"\[1\].*\"H-{guid(lab, end)}\"\[1\]", text), text
 
 
+@pytest.mark.labs(mtus=[2048, 4096])
 def test_saquery_groups(lab):
     text = lab.out("h2", "saquery", "-g")
     broadcast = [part for part in text.split("MCMemberRecord group dump:")

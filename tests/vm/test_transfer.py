@@ -45,7 +45,7 @@ def test_tcp_both_ways(lab, name):
             assert end["sum_received"]["bytes"] > 0.5 * end["sum_sent"]["bytes"]
 
 
-@pytest.mark.labs(drivers=["ours", "mixed", "intree"])
+@pytest.mark.labs(drivers=["ours"])
 def test_tcp_both_ways_at_once_on_four_connections(lab):
     with Server(lab) as server:
         end = server.client(ipv4("h2"), "-t", "4", "-P", "2", "--bidir")
@@ -53,8 +53,7 @@ def test_tcp_both_ways_at_once_on_four_connections(lab):
             assert end[key]["bits_per_second"] > LEAST_TCP / 4
 
 
-@pytest.mark.smoke
-@pytest.mark.labs(drivers=["ours", "mixed", "intree"])
+@pytest.mark.labs(drivers=["ours", "mixed"])
 @pytest.mark.parametrize("length", [64, 1400, 8000])
 def test_udp_both_ways(lab, length):
     """At a rate below the machine's, nothing may be lost: the link is lossless."""
