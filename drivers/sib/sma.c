@@ -162,8 +162,7 @@ static bool mkey_ok(struct sib_sma *sma, const struct ib_smp *smp, bool *hide, u
 	lockdep_assert_held(&sma->lock);
 	*hide = !match && sma->mkey_prot == 1;
 	if (match) {
-		if (smp->method != IB_MGMT_METHOD_GET)
-			sma->lease_armed = false;
+		sma->lease_armed = false;
 		return true;
 	}
 	if (smp->method == IB_MGMT_METHOD_GET && sma->mkey_prot < 2)

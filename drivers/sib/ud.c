@@ -274,11 +274,12 @@ static void no_buffer(struct sib_port *port, struct sib_qp *qp)
 void sib_ud_recv(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt *pkt,
 		 struct sk_buff *skb, unsigned int off)
 {
+	bool smi = qp->ibqp.qp_type == IB_QPT_SMI;
 	struct sib_rwqe *wqe;
 	int index, err = 0;
 
 	lockdep_assert_held(&port->lock);
-	if ((qp->ibqp.qp_type == IB_QPT_SMI) != (pkt->vl == SIB_VL15)) {
+	if (smi ? pkt->vl != SIB_VL15 : pkt->vl == SIB_VL15) {
 		port->stats.rx_vl++;
 		return;
 	}
