@@ -219,12 +219,17 @@ int sib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 /**
  * sib_qp_complete_send - complete the oldest send request
  * @qp: the QP; port->lock is held
- * @wqe: its oldest send request
+ * @wqe: its oldest send request; gone when this returns
  * @status: how it went; anything but success completes unsignalled requests too
+ *
+ * The queue has room again before the completion can be polled: a consumer may
+ * count on that.
  */
 void sib_qp_complete_send(struct sib_qp *qp, const struct sib_swqe *wqe,
 			  enum ib_wc_status status)
 {
+	bool signal = status != IB_WC_SUCCESS || qp->sig_all ||
+		      wqe->send_flags & IB_SEND_SIGNALED;
 	struct ib_wc wc = {
 		.wr_id = wqe->wr_id,
 		.status = status,
@@ -234,7 +239,8 @@ void sib_qp_complete_send(struct sib_qp *qp, const struct sib_swqe *wqe,
 		.port_num = 1,
 	};
 
-	if (status != IB_WC_SUCCESS || qp->sig_all || wqe->send_flags & IB_SEND_SIGNALED)
+	sib_ring_pop(&qp->sq);
+	if (signal)
 		sib_cq_add(to_scq(qp->ibqp.send_cq), &wc, status != IB_WC_SUCCESS);
 }
 
@@ -255,10 +261,8 @@ void sib_qp_flush(struct sib_port *port, struct sib_qp *qp)
 	struct sib_rwqe *rwqe;
 
 	lockdep_assert_held(&port->lock);
-	while ((swqe = sib_ring_peek(&qp->sq))) {
+	while ((swqe = sib_ring_peek(&qp->sq)))
 		sib_qp_complete_send(qp, swqe, IB_WC_WR_FLUSH_ERR);
-		sib_ring_pop(&qp->sq);
-	}
 	if (qp->attr.qp_state != IB_QPS_ERR)
 		return;
 	while ((rwqe = sib_ring_peek(&qp->rq))) {

@@ -206,7 +206,6 @@ static int run_qp(struct sib_port *port, struct sib_qp *qp, unsigned long now)
 		if (status < 0)
 			return status;
 		sib_qp_complete_send(qp, wqe, status);
-		sib_ring_pop(&qp->sq);
 		n++;
 		if (status != IB_WC_SUCCESS) {
 			sib_qp_send_error(port, qp);

@@ -277,6 +277,7 @@ void sib_ud_recv(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt 
 	bool smi = qp->ibqp.qp_type == IB_QPT_SMI;
 	struct sib_rwqe *wqe;
 	int index, err = 0;
+	u64 wr_id;
 
 	lockdep_assert_held(&port->lock);
 	if (smi ? pkt->vl != SIB_VL15 : pkt->vl == SIB_VL15) {
@@ -303,6 +304,8 @@ void sib_ud_recv(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt 
 		err = sib_sge_write(wqe->sge, wqe->num_sge, &pkt->ghdr, SIB_GRH_LEN);
 	if (!err)
 		err = sib_sge_scatter(wqe->sge, wqe->num_sge, SIB_GRH_LEN, skb, off, pkt->plen);
-	complete_recv(port, qp, pkt, wqe->wr_id, index, err);
+	/* the queue has room again before the completion can be polled */
+	wr_id = wqe->wr_id;
 	sib_ring_pop(&qp->rq);
+	complete_recv(port, qp, pkt, wr_id, index, err);
 }
