@@ -222,9 +222,17 @@ class Lab:
         assert not check or sent == received, str(result)
         return sent, received
 
-    def reachable(self, host, target, deadline=30):
-        until(lambda: self.ok(host, "ping", "-q", "-c1", "-W1", target), deadline,
-              f"{host} reaches {target}", interval=0)
+    def wait(self, host, condition, deadline, what):
+        """Wait in the guest until a shell condition holds: one round trip."""
+        script = f"until {condition}; do sleep 0.05; done"
+        result = self.run(host, "timeout", str(deadline), "sh", "-c", script, check=False,
+                          timeout=deadline + 20)
+        assert result.status == 0, f"{host}: not within {deadline} s: {what}\n{result.err[-500:]}"
+
+    def reachable(self, host, *targets, deadline=30):
+        """Wait until all addresses answer."""
+        pings = " && ".join(f"ping -q -c1 -W1 {target} > /dev/null" for target in targets)
+        self.wait(host, pings, deadline, f"{' and '.join(targets)} answer")
 
     def carrier(self, host, netdev="ib0"):
         return self.out(host, "cat", f"/sys/class/net/{netdev}/carrier", check=False).strip() == "1"

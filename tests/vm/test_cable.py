@@ -5,24 +5,30 @@ import contextlib
 
 import pytest
 
-from harness import HOSTS, ipv4, other, until
+from harness import HOSTS, ipv4, on_hosts, other, until
 
-ACTIVE = "4: ACTIVE"
+STATE = "/sys/class/infiniband/sib0/ports/1/state"
+CARRIER = "/sys/class/net/ib0/carrier"
+
+
+def is_down(lab, host):
+    lab.wait(host, f"grep -q DOWN {STATE} && grep -q 0 {CARRIER}", 15,
+             "the port is down and ib0 has no carrier")
+
+
+def is_up(lab, host):
+    lab.wait(host, f"grep -q ACTIVE {STATE} && grep -q 1 {CARRIER}", 40,
+             "the port is ACTIVE and ib0 has a carrier")
 
 
 def pull(lab):
     lab.cable("h1:0", "down")
-    for host in HOSTS:
-        until(lambda h=host: not lab.carrier(h), 15, f"{host}'s ib0 loses its carrier")
-        assert lab.port_state(host) == "1: DOWN"
+    on_hosts(lambda host: is_down(lab, host))
 
 
 def plug(lab):
     lab.cable("h1:0", "up")
-    for host in HOSTS:
-        until(lambda h=host: lab.port_state(h) == ACTIVE, 30,
-              lambda h=host: f"{h}'s port is ACTIVE: {lab.port_state(h)}")
-        until(lambda h=host: lab.carrier(h), 30, f"{host}'s ib0 has a carrier")
+    on_hosts(lambda host: is_up(lab, host))
 
 
 @contextlib.contextmanager
@@ -89,8 +95,7 @@ def test_lower_carrier_lost_means_port_down(lab):
     """The lower netdev set down and up in one host only."""
     try:
         lab.run("h2", "ip", "link", "set", "eth1", "down")
-        for host in HOSTS:
-            until(lambda h=host: lab.port_state(h) == "1: DOWN", 20, f"{host}'s port is down")
+        on_hosts(lambda host: is_down(lab, host))
     finally:
         lab.run("h2", "ip", "link", "set", "eth1", "up")
     plug(lab)

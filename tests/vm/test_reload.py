@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from harness import HOSTS, ipv4, ipv6, other, until
+from harness import HOSTS, ipv4, ipv6, on_hosts, other, until
 
 
 def times(lab, request, most):
@@ -21,11 +21,9 @@ def has_netdev(lab, host, netdev="ib0"):
 
 
 def comes_back(lab, host):
-    until(lambda: has_netdev(lab, host), 20, f"{host} has ib0")
+    lab.wait(host, "test -d /sys/class/net/ib0", 20, "there is an ib0")
     lab.address(host)
-    for name in (ipv4, ipv6):
-        lab.reachable(host, name(other(host)), 40)
-        lab.reachable(other(host), name(host), 40)
+    on_hosts(lambda h: lab.reachable(h, ipv4(other(h)), ipv6(other(h)), deadline=40))
 
 
 def remove_link(lab, host):
