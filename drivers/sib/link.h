@@ -115,6 +115,10 @@ struct sib_link_stats {
  *	unacked
  * @stall_at: when the link is given up for want of acknowledgments
  * @rto_shift: exponential backoff of the retransmission time
+ * @recovering: frames sent again per acknowledgment after a retransmission
+ *	time has passed, 0 once @recover_end is acknowledged
+ * @recover_next: next frame to be sent again so
+ * @recover_end: @tx_next when the time passed
  * @rx_next: number of the frame expected next
  * @rx_acked: @rx_next as last told to the peer
  * @rx_held: frames in @rx_ring
@@ -149,6 +153,9 @@ struct sib_link {
 	unsigned long rto_at;
 	unsigned long stall_at;
 	unsigned int rto_shift;
+	unsigned int recovering;
+	u32 recover_next;
+	u32 recover_end;
 
 	u32 rx_next;
 	u32 rx_acked;

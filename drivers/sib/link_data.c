@@ -53,6 +53,7 @@ void sib_link_data_reset(struct sib_link *link)
 	link->tx_next = 0;
 	link->tx_una = 0;
 	link->rto_shift = 0;
+	link->recovering = 0;
 	link->rx_next = 0;
 	link->rx_acked = 0;
 	link->rx_held = 0;
@@ -212,6 +213,28 @@ static void retransmit(struct sib_link *link, u32 seq, unsigned long now)
 	xmit_copy(link, seq, now);
 }
 
+/*
+ * After a retransmission for want of any answer everything sent before it may
+ * be lost, and the peer cannot tell: send it again too, twice as many frames
+ * with each acknowledgment that shows progress.
+ */
+static void recover(struct sib_link *link, unsigned long now)
+{
+	unsigned int n;
+
+	if (!link->recovering)
+		return;
+	if (!sib_seq_before(link->tx_una, link->recover_end)) {
+		link->recovering = 0;
+		return;
+	}
+	link->recovering = min(link->recovering * 2, SIB_LINK_WINDOW / 4U);
+	if (sib_seq_before(link->recover_next, link->tx_una))
+		link->recover_next = link->tx_una;
+	for (n = link->recovering; n && sib_seq_before(link->recover_next, link->recover_end); n--)
+		retransmit(link, link->recover_next++, now);
+}
+
 /**
  * sib_link_ack_rx - take acknowledgment, window and gap from a header
  * @link: the link
@@ -241,6 +264,7 @@ void sib_link_ack_rx(struct sib_link *link, const struct sib_link_hdr *hdr, unsi
 		link->rto_shift = 0;
 		rto_arm(link, now);
 		stall_arm(link, now);
+		recover(link, now);
 	}
 	if (hdr->type != SIB_FRAME_ACK || !hdr->gap)
 		return;
@@ -392,6 +416,9 @@ bool sib_link_data_timer(struct sib_link *link, unsigned long now)
 		if (time_after_eq(now, link->rto_at)) {
 			link->stats.rto++;
 			link->stats.retransmit++;
+			link->recovering = 1;
+			link->recover_end = link->tx_next;
+			link->recover_next = link->tx_una + 1;
 			xmit_copy(link, link->tx_una, now);
 			if (link->rto_shift < RTO_SHIFT_MAX)
 				link->rto_shift++;
