@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""Build the test kernels from Debian's linux-source package, once.
+
+A kernel lives in ~/.cache/openipoib/<name>-<key>: a build tree without object
+files, against which modules still build, with its modules in modroot/. The key
+is over the configuration fragments, the source's version and the compiler, so
+that a change of any gives another kernel. build/kernels/<name> links to it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[2]
+CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "openipoib"
+FRAGMENTS = TOP / "tests/kernel"
+PACKAGE = "linux-source-6.1"
+TARBALL = Path(f"/usr/src/{PACKAGE}.tar.xz")
+LAYOUT = "1"            # changes with what a cached tree holds
+PROGRESS_SECONDS = 15
+
+# Kept of the sources for building modules against them.
+SOURCE_KEEP = ("Makefile", "Kbuild", "Kconfig", "include", "scripts", "tools")
+SOURCE_ARCH = ("um", "x86")
+DROP = re.compile(r"(\.o|\.a|\.cmd|\.ko|\.mod|\.mod\.c|\.d|\.order|\.su)$|^\.tmp|^\.vmlinux|^vmlinux($|\.)|^modules-only")
+
+
+class BuildError(Exception):
+    """A kernel that cannot be had, with what to do about it."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A kernel of ours.
+
+    base:    where unnamed options come from: "default" or "none"
+    image:   what it boots from, in the build tree
+    files:   about how many files its build compiles, for the progress line
+    """
+
+    name: str
+    what: str
+    arch: str
+    base: str
+    fragments: tuple[str, ...]
+    image: str
+    targets: tuple[str, ...]
+    files: int
+
+
+VARIANTS = {v.name: v for v in (
+    Variant("uml", "User-Mode Linux with KASAN, lockdep, kmemleak, failslab, time travel",
+            "um", "default", ("uml.config", "debug.config"), "linux", ("linux", "modules"), 1750),
+    Variant("test", "small x86_64, SMP and preemption",
+            "x86_64", "none", ("x86.config",), "arch/x86/boot/bzImage", ("bzImage", "modules"), 2300),
+    Variant("debug", "the same with KASAN, lockdep, atomic-sleep checks, kmemleak, fault injection",
+            "x86_64", "none", ("x86.config", "debug.config", "debug-x86.config"),
+            "arch/x86/boot/bzImage", ("bzImage", "modules"), 2400),
+)}
+
+
+def _run(command: list[str], what: str, **options) -> subprocess.CompletedProcess:
+    result = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    if result.returncode:
+        raise BuildError(f"{what}: {result.stderr.strip()[-2000:]}")
+    return result
+
+
+def source_version() -> str:
+    """Version of the installed source package."""
+    try:
+        found = _run(["dpkg-query", "-W", "-f", "${Version}", PACKAGE], PACKAGE)
+    except (BuildError, FileNotFoundError) as error:
+        raise BuildError(f"the package {PACKAGE} is not installed (scripts/bootstrap)") from error
+    return found.stdout.strip()
+
+
+def key(variant: Variant) -> str:
+    """What tells this kernel from one built of other parts."""
+    digest = hashlib.sha256()
+    compiler = _run(["gcc", "--version"], "gcc").stdout.splitlines()[0]
+    for part in (LAYOUT, source_version(), compiler, variant.arch, variant.base):
+        digest.update(part.encode() + b"\0")
+    for fragment in variant.fragments:
+        # Comments do not make another kernel.
+        lines = (FRAGMENTS / fragment).read_text(encoding="utf-8").splitlines()
+        digest.update("\n".join(l for l in lines if l.startswith("CONFIG_")).encode() + b"\0")
+    return digest.hexdigest()[:12]
+
+
+def tree(variant: Variant) -> Path:
+    """Where the kernel is or would be."""
+    return CACHE / f"{variant.name}-{key(variant)}"
+
+
+def is_built(variant: Variant) -> bool:
+    return (tree(variant) / ".complete").exists()
+
+
+def link(variant: Variant) -> Path:
+    """build/kernels/<name>, made to point to the kernel."""
+    place = TOP / "build/kernels" / variant.name
+    place.parent.mkdir(parents=True, exist_ok=True)
+    target = tree(variant)
+    if not place.is_symlink() or place.readlink() != target:
+        fresh = place.with_name(f".{variant.name}-{os.getpid()}")
+        fresh.symlink_to(target)
+        fresh.rename(place)
+    return place
+
+
+@contextmanager
+def _locked():
+    """One build at a time: they share the sources, and the machine is small."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with open(CACHE / "lock", "w", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("test-kernel: another build is under way; waiting for it", flush=True)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _unpack() -> Path:
+    """The whole source tree, unpacked if it is not there."""
+    place = CACHE / f"source-{source_version()}"
+    if (place / ".whole").exists():
+        return place
+    if not TARBALL.exists():
+        raise BuildError(f"no {TARBALL} (scripts/bootstrap installs {PACKAGE})")
+    print(f"test-kernel: unpacking {TARBALL.name}", flush=True)
+    place.mkdir(parents=True, exist_ok=True)
+    _run(["tar", "-C", str(place), "--strip-components=1", "-xf", str(TARBALL)], "tar")
+    (place / ".whole").touch()
+    return place
+
+
+def _prune_source() -> None:
+    """Leave of the sources what modules need: the rest is 1.2 GB."""
+    place = CACHE / f"source-{source_version()}"
+    if not (place / ".whole").exists():
+        return
+    (place / ".whole").unlink()
+    for entry in place.iterdir():
+        if entry.name == "arch":
+            for arch in entry.iterdir():
+                if arch.is_dir() and arch.name not in SOURCE_ARCH:
+                    shutil.rmtree(arch)
+        elif entry.is_dir() and entry.name not in SOURCE_KEEP:
+            shutil.rmtree(entry)
+    for entry in (place / "tools").iterdir():
+        if entry.is_dir() and entry.name not in ("build", "include", "lib", "objtool", "scripts"):
+            shutil.rmtree(entry)
+
+
+def _make(source: Path, out: Path, variant: Variant, *words: str) -> list[str]:
+    line = ["make", "-C", str(source), f"O={out}", f"ARCH={variant.arch}",
+            f"-j{min(os.cpu_count() or 1, 8)}"]
+    if shutil.which("ccache"):
+        line += ["CC=ccache gcc"]
+    return line + list(words)
+
+
+def _environment() -> dict[str, str]:
+    """Nothing of the time, the user or the machine goes into the kernel."""
+    return dict(os.environ, KBUILD_BUILD_TIMESTAMP="1970-01-01", KBUILD_BUILD_USER="openipoib",
+                KBUILD_BUILD_HOST="openipoib", KBUILD_BUILD_VERSION="1", LC_ALL="C",
+                CCACHE_BASEDIR=str(CACHE), CCACHE_NOHASHDIR="1")
+
+
+def configure(source: Path, out: Path, variant: Variant) -> None:
+    """Write .config and see that every line of the fragments took effect."""
+    wanted: dict[str, str] = {}
+    for fragment in variant.fragments:
+        for line in (FRAGMENTS / fragment).read_text(encoding="utf-8").splitlines():
+            if line.startswith("CONFIG_"):
+                name, _, value = line.partition("=")
+                wanted[name] = value
+    out.mkdir(parents=True, exist_ok=True)
+    # "=n" means nothing to kconfig.
+    text = "".join(f"# {n} is not set\n" if v == "n" else f"{n}={v}\n" for n, v in wanted.items())
+    environment = _environment()
+    if variant.base == "none":
+        (out / "wanted.config").write_text(text, encoding="utf-8")
+        environment["KCONFIG_ALLCONFIG"] = str(out / "wanted.config")
+        command = _make(source, out, variant, "allnoconfig")
+    else:
+        (out / ".config").write_text(text, encoding="utf-8")
+        command = _make(source, out, variant, "olddefconfig")
+    _run(command, "configuration", env=environment)
+    got = dict(line.split("=", 1) for line in (out / ".config").read_text(encoding="utf-8").splitlines()
+               if line.startswith("CONFIG_"))
+    missed = [f"{n}={v} (is {got.get(n, 'n')})" for n, v in wanted.items() if got.get(n, "n") != v]
+    if missed:
+        raise BuildError(f"kernel {variant.name}: not honoured: {', '.join(missed)}")
+
+
+def _compile(source: Path, out: Path, variant: Variant) -> None:
+    """Run the build, with a line of progress now and then."""
+    start = shown = time.monotonic()
+    done = 0
+    with open(out / "build.log", "w", encoding="utf-8") as log:
+        process = subprocess.Popen(_make(source, out, variant, *variant.targets),
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                   env=_environment())
+        for line in process.stdout:
+            log.write(line)
+            done += bool(re.match(r"\s+(CC|AS)\s", line))
+            now = time.monotonic()
+            if now - shown >= PROGRESS_SECONDS:
+                shown = now
+                print(f"test-kernel: {variant.name}: {done} of about {variant.files} files, "
+                      f"{now - start:.0f} s", flush=True)
+        if process.wait():
+            log.flush()
+            tail = (out / "build.log").read_text(encoding="utf-8").splitlines()[-30:]
+            raise BuildError(f"kernel {variant.name} does not build; {out}/build.log ends:\n  "
+                             + "\n  ".join(tail))
+    print(f"test-kernel: {variant.name}: compiled {done} files in "
+          f"{time.monotonic() - start:.0f} s", flush=True)
+
+
+def _strip(out: Path, variant: Variant) -> None:
+    """Remove from a build tree what building modules and booting do not need."""
+    image = out / variant.image
+    for folder, names, files in os.walk(out, topdown=True):
+        if Path(folder) == out:
+            names.remove("modroot")
+        for name in files:
+            path = Path(folder) / name
+            if path != image and not path.is_symlink() and DROP.search(name):
+                path.unlink()
+
+
+def build(variant: Variant, force: bool = False, prune: bool = True) -> Path:
+    """The kernel's tree, built if it is not in the cache."""
+    if is_built(variant) and not force:
+        return link(variant)
+    with _locked():
+        if is_built(variant) and not force:
+            return link(variant)
+        out = tree(variant)
+        shutil.rmtree(out, ignore_errors=True)
+        source = _unpack()
+        print(f"test-kernel: building {variant.name}: {variant.what}", flush=True)
+        configure(source, out, variant)
+        _compile(source, out, variant)
+        _run(_make(source, out, variant, "modules_install", "INSTALL_MOD_STRIP=1",
+                   f"INSTALL_MOD_PATH={out}/modroot"), "modules_install", env=_environment())
+        _strip(out, variant)
+        (out / ".complete").touch()
+        if prune:
+            _prune_source()
+        _forget_others(variant)
+    return link(variant)
+
+
+def _forget_others(variant: Variant, keep: int = 2) -> None:
+    """Keep the newest few kernels of a name: each key that was tried leaves one."""
+    mine = sorted((p for p in CACHE.glob(f"{variant.name}-*") if (p / ".complete").exists()),
+                  key=lambda p: (p / ".complete").stat().st_mtime, reverse=True)
+    for old in mine[keep:]:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def size(path: Path) -> int:
+    """Bytes of all files below path."""
+    return sum(f.lstat().st_size for f in path.rglob("*") if f.is_file())
+
+
+def named(name: str) -> Variant:
+    if name not in VARIANTS:
+        raise BuildError(f"no kernel '{name}': one of {', '.join(VARIANTS)}")
+    return VARIANTS[name]
+
+
+def show() -> None:
+    """One line a kernel: is it there, how big, where."""
+    for variant in VARIANTS.values():
+        place = tree(variant)
+        state = f"built, {size(place) >> 20} MB" if is_built(variant) else "not built"
+        print(f"{variant.name:6} {state:16} {place}\n       {variant.what}", file=sys.stdout)

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# shellcheck shell=bash
+# What the scenarios of this folder share: two HCAs on one cable in one kernel,
+# the second port's interface in a network namespace of its own, OpenSM on the
+# first. SIB_KO and IPOIB_KO name the modules.
+set -euo pipefail
+
+N="ip netns exec n1"
+
+
+fail() {
+	echo "FAILED: $*"
+	dmesg | tail -n 15
+	exit 1
+}
+
+step() {
+	echo "--- $*"
+	echo "openipoib-test: $*" >/dev/kmsg
+}
+
+# wait_for SECONDS COMMAND...: until COMMAND succeeds, or fail
+wait_for() {
+	local limit=$1 end
+	shift
+	end=$((SECONDS + limit))
+	until "$@" >/dev/null 2>&1; do
+		((SECONDS < end)) || fail "not within $limit s: $*"
+		sleep 0.1
+	done
+}
+
+port_is() {
+	[[ $(cat "/sys/class/infiniband/$1/ports/1/state") == *"$2" ]]
+}
+
+is_running() {
+	[[ $(cat "/sys/class/net/$1/operstate") == up || $(cat "/sys/class/net/$1/carrier") == 1 ]]
+}
+
+gone() {
+	[[ ! -e $1 ]]
+}
+
+load_sib() {
+	insmod "$SIB_KO"
+}
+
+load_ipoib() {
+	insmod "$IPOIB_KO" "$@"
+}
+
+cable() {
+	ip link add va mtu 9000 type veth peer name vb mtu 9000
+	ip link set va up
+	ip link set vb up
+}
+
+hcas() {
+	rdma link add sib0 type sib netdev va
+	rdma link add sib1 type sib netdev vb
+	wait_for 20 port_is sib0 INIT
+	wait_for 20 port_is sib1 INIT
+}
+
+start_sm() {
+	local guid
+	guid=$(ibstat -p | head -n 1)
+	printf 'Default=0x7fff,ipoib,mtu=5:ALL=full;\n' >/run/partitions.conf
+	opensm -s 2 -g "$guid" -f /run/opensm.log -P /run/partitions.conf >/run/opensm.out 2>&1 &
+	SM=$!
+	wait_for 30 port_is sib0 ACTIVE
+	wait_for 30 port_is sib1 ACTIVE
+}
+
+stop_sm() {
+	kill "$SM" 2>/dev/null || true
+	wait "$SM" 2>/dev/null || true
+}
+
+# The interface of an HCA, whatever the order in which they were made
+netdev_of() {
+	local path
+	for path in "/sys/class/infiniband/$1/device/net"/* /sys/class/net/ib*; do
+		[[ -e $path ]] || continue
+		[[ $(cat "$path/address") == *"$(gid_tail "$1")" ]] && { basename "$path"; return; }
+	done
+	return 1
+}
+
+# the port GUID of fe80:0000:...:xxxx:yyyy as in a hardware address
+gid_tail() {
+	cut -d: -f5-8 "/sys/class/infiniband/$1/ports/1/gids/0" |
+		tr -d : | sed 's/..\B/&:/g'
+}
+
+addresses() {
+	local first second
+	wait_for 10 netdev_of sib0
+	wait_for 10 netdev_of sib1
+	first=$(netdev_of sib0)
+	second=$(netdev_of sib1)
+	[[ $first == ib0 ]] || ip link set "$first" name ib0
+	ip netns list | grep -qw n1 || ip netns add n1
+	$N ip link set lo up
+	ip link set "$second" netns n1
+	[[ $second == ib1 ]] || $N ip link set "$second" name ib1
+	ip address add 10.0.0.1/24 dev ib0
+	ip -6 address add fd00::1/64 dev ib0 nodad
+	$N ip address add 10.0.0.2/24 dev ib1
+	$N ip -6 address add fd00::2/64 dev ib1 nodad
+	ip link set ib0 up
+	$N ip link set ib1 up
+	wait_for 30 is_running ib0
+	wait_for 30 ping -c 1 -W 1 10.0.0.2
+}
+
+# everything up to the first ping
+stack_up() {
+	step "stack up"
+	cable
+	load_sib
+	load_ipoib "$@"
+	hcas
+	start_sm
+	addresses
+}
+
+# everything down again: what is left is a leak
+stack_down() {
+	step "stack down"
+	stop_sm
+	rmmod ib_ipoib
+	local hca
+	for hca in sib0 sib1; do
+		[[ ! -e /sys/class/infiniband/$hca ]] || rdma link delete $hca
+	done
+	rmmod sib
+	ip netns delete n1 2>/dev/null || true
+	ip link delete va 2>/dev/null || true
+	gone /sys/class/infiniband/sib0 || fail "sib0 is still there"
+}
+
+# traffic in the background until traffic_stop
+traffic_start() {
+	$N iperf3 -s -1 >/dev/null 2>&1 &
+	SERVER=$!
+	wait_for 10 $N bash -c 'ss -Hltn | grep -q :5201'
+	iperf3 -c 10.0.0.2 -t 600 >/dev/null 2>&1 &
+	CLIENT=$!
+	ping -i 0.01 -q 10.0.0.2 >/dev/null 2>&1 &
+	PINGER=$!
+	moved() { (($(cat /sys/class/net/ib0/statistics/tx_packets) > 200)); }
+	wait_for 20 moved
+}
+
+traffic_stop() {
+	kill "$SERVER" "$CLIENT" "$PINGER" 2>/dev/null || true
+	wait "$SERVER" "$CLIENT" "$PINGER" 2>/dev/null || true
+}

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# shellcheck shell=bash
+# A cable that loses, duplicates, reorders and corrupts frames: the link
+# protocol hides all of it from IP.
+source "$STACK/lib.sh"
+stack_up
+tc qdisc add dev va root netem loss 2% duplicate 2% corrupt 1% delay 2ms 2ms
+tc qdisc add dev vb root netem loss 2% duplicate 2% corrupt 1% delay 2ms 2ms
+step "ping over a bad cable"
+ping -q -c 300 -i 0.01 -W 10 -s 3000 10.0.0.2 >/run/ping || fail "$(cat /run/ping)"
+grep -q ' 0% packet loss' /run/ping || fail "$(cat /run/ping)"
+grep -q duplicates /run/ping && fail "$(cat /run/ping)"
+step "transfer over a bad cable"
+head -c 1M /dev/urandom >/run/sent
+$N socat -u TCP-LISTEN:7,reuseaddr CREATE:/run/got &
+receiver=$!
+wait_for 10 $N bash -c 'ss -Hltn | grep -q :7'
+timeout 60 socat -u OPEN:/run/sent TCP:10.0.0.2:7 || fail "send"
+wait $receiver
+cmp /run/sent /run/got || fail "data differ"
+stack_down
