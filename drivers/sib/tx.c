@@ -86,7 +86,10 @@ static void frame_send(struct sib_port *port, unsigned long now)
 	if (!frame)
 		return;
 	port->frame = NULL;
-	sib_link_send(&port->link, frame, port->frame_count, port->frame_sum, now);
+	if (port->frame_count)
+		sib_link_send(&port->link, frame, port->frame_count, port->frame_sum, now);
+	else
+		kfree_skb(frame);	/* its first packet could not be built */
 }
 
 /**

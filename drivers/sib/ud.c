@@ -33,7 +33,8 @@ static void discard(struct sib_port *port)
 /* Whether the port may put a packet on the cable, and on which VL. */
 static bool may_send(struct sib_port *port, struct sib_pkt *pkt)
 {
-	if (port->link.state != SIB_LINK_UP)
+	if (port->link.state != SIB_LINK_UP ||
+	    SIB_LINK_HLEN + pkt->len > sib_link_max_frame(&port->link))
 		return false;
 	if (pkt->vl == SIB_VL15)
 		return true;
@@ -84,13 +85,13 @@ int sib_ud_xmit(struct sib_port *port, struct sib_pkt *pkt, const struct ib_sge 
 	void *va;
 	int err;
 
+	pkt->hlen = sib_pkt_hlen(pkt);
+	pkt->pad = -pkt->plen & 3;
+	pkt->len = pkt->hlen + pkt->plen + pkt->pad + SIB_ICRC_LEN;
 	if (wire && !may_send(port, pkt)) {
 		discard(port);
 		return 0;
 	}
-	pkt->hlen = sib_pkt_hlen(pkt);
-	pkt->pad = -pkt->plen & 3;
-	pkt->len = pkt->hlen + pkt->plen + pkt->pad + SIB_ICRC_LEN;
 	if (wire) {
 		err = sib_tx_reserve(port, pkt->len, now);
 		if (err)
