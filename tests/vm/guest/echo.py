@@ -17,6 +17,7 @@ PING_GROUPS = "/proc/sys/net/ipv4/ping_group_range"
 WINDOW = 8
 SECONDS = 5
 NOISE = bytes((i * 73 + (i >> 8) * 11) & 0xFF for i in range(66000))
+SO_SNDBUFFORCE, SO_RCVBUFFORCE = 32, 33  # not in the socket module
 IP_MTU_DISCOVER, IPV6_MTU_DISCOVER, PMTUDISC_DONT, PMTUDISC_DO = 10, 23, 0, 2
 
 
@@ -38,8 +39,8 @@ def ping_socket(address, discovery):
         sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_ICMP)
         level, option = socket.IPPROTO_IP, IP_MTU_DISCOVER
     sock.setsockopt(level, option, PMTUDISC_DO if discovery == "do" else PMTUDISC_DONT)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUFFORCE, 4 << 20)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUFFORCE, 4 << 20)
+    sock.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 4 << 20)
+    sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 4 << 20)
     sock.connect((address, 0))
     return sock
 
