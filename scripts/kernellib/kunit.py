@@ -1,3 +1,176 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-def add_arguments(parser):
-    pass
+"""The KUnit suites, in one UML kernel, and the tests of these tests."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from fnmatch import fnmatch
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import splat  # noqa: E402
+
+from . import build, coverage, ktap, report, stack  # noqa: E402
+
+RUN = build.TOP / "scripts/uml-run"
+SCRIPT = build.TOP / "tests/kernel/kunit.sh"
+RESULTS = build.TOP / "build/uml"
+MARK = re.compile(r"openipoib-kunit: (begin|end|cannot load) (\S+)")
+LIMIT_SECONDS = 600
+
+# What each planted fault has to be found by: a kind of splat, or a result.
+PLANTED = {
+    "assertion_kunit": "failed case",
+    "uaf_kunit": "kasan",
+    "abba_kunit": "lockdep",
+    "leak_kunit": "kmemleak",
+    "skip_kunit": "no test ran",
+}
+
+
+def compile_suites(tree: Path, mirror: Path, folder: str, covered: bool) -> list[Path]:
+    """Build the modules of a folder below tests/kunit; their files."""
+    place = mirror / "tests/kunit" / folder
+    command = ["make", "-s", "-C", str(tree), f"M={place}", "ARCH=um", "-j2", "modules"]
+    if covered:
+        command.append("COVERAGE=1")
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          check=False)
+    if done.returncode:
+        raise build.BuildError(f"the suites in {place} do not build:\n{done.stdout[-4000:]}")
+    order = (place / "modules.order").read_text(encoding="utf-8").split()
+    return [place / Path(entry).with_suffix(".ko").name for entry in order]
+
+
+def kunit_module(tree: Path) -> Path:
+    for base in (tree / "modroot", tree / "lib/kunit"):
+        for path in base.rglob("kunit.ko"):
+            return path
+    raise build.BuildError(f"no kunit.ko in {tree}")
+
+
+def boot(tree: Path, modules: list[Path], out: Path, covered: bool) -> int:
+    """Load the modules in a fresh kernel; uml-run's exit status."""
+    # Nothing in a suite waits for real time; what waits does so at once.
+    command = [str(RUN), "--quiet", "--time-travel", "--kernel", str(tree), "--out", str(out),
+               "--timeout", str(LIMIT_SECONDS)]
+    if covered:
+        command += ["--env", "GCOV_OUT=1"]
+    command += [str(SCRIPT), str(kunit_module(tree)), *map(str, modules)]
+    out.mkdir(parents=True, exist_ok=True)
+    with open(out / "run.log", "w", encoding="utf-8") as log:
+        return subprocess.run(command, stdout=log, stderr=log, check=False).returncode
+
+
+def _sections(console: str) -> dict[str, list[str]]:
+    """The log's lines by the module that was loaded meanwhile."""
+    found: dict[str, list[str]] = {}
+    current: list[str] | None = None
+    for raw in console.splitlines():
+        mark = MARK.search(raw)
+        if mark and mark[1] == "begin":
+            current = found.setdefault(mark[2], [])
+        elif mark and mark[1] == "end":
+            current = None
+        elif current is not None:
+            current.append(raw)
+    return found
+
+
+def evaluate(out: Path, modules: list[Path], status: int) -> list[report.Case]:
+    """The cases of a run, with a failed one for each splat and for a dead kernel."""
+    console = (out / "console").read_text(encoding="utf-8", errors="replace")
+    sections = _sections(console)
+    cases: list[report.Case] = []
+    seen = 0
+    for module in modules:
+        lines = sections.get(module.stem, [])
+        results = ktap.parse([splat.message(line) for line in lines])
+        if not results:
+            results = [report.Case(module.stem, report.FAILED, "printed no result")]
+        cases += results
+        for found in splat.scan(lines):
+            seen += 1
+            cases.append(report.Case(f"{module.stem}.{found.kind}", report.FAILED,
+                                     f"{found.headline} ({out}/console)"))
+    leaks = out / "kmemleak"
+    if leaks.exists():
+        found = splat.scan(leaks.read_text(encoding="utf-8", errors="replace"))
+        seen += len(found)
+        cases += [report.Case("kunit.kmemleak", report.FAILED, leak.excerpt[:600])
+                  for leak in found[:5]]
+    if status and not (status == 97 and seen):
+        cases.append(report.Case("kunit.kernel", report.FAILED,
+                                 f"uml-run: status {status}, see {out}/run.log"))
+    return cases
+
+
+def _caught(name: str, cases: list[report.Case]) -> str:
+    """How a planted fault showed, in the words of PLANTED."""
+    failed = [c for c in cases if c.result == report.FAILED]
+    if not failed and all(c.result == report.SKIPPED for c in cases):
+        return "no test ran"
+    for case in failed:
+        kind = case.name.rsplit(".", 1)[-1]
+        if kind in PLANTED.values():
+            return kind
+    if any(c.name.startswith("planted_") for c in failed):
+        return "failed case"
+    return "; ".join(f"{c.name}: {c.reason}" for c in failed) or "nothing"
+
+
+def check_planted(tree: Path, modules: list[Path]) -> list[report.Case]:
+    """Each planted fault turns a run of its own red, for the reason it should."""
+    missing = set(PLANTED) ^ {m.stem for m in modules}
+    cases = [report.Case(f"planted.{name}", report.FAILED, "not built, or not expected")
+             for name in sorted(missing)]
+
+    def one(module: Path) -> report.Case:
+        out, start = RESULTS / f"planted-{module.stem}", time.monotonic()
+        caught = _caught(module.stem, evaluate(out, [module], boot(tree, [module], out, False)))
+        wanted = PLANTED.get(module.stem, "")
+        good = caught == wanted
+        return report.Case(f"planted.{module.stem}", report.PASSED if good else report.FAILED,
+                           "" if good else f"to be found by '{wanted}', found: {caught}",
+                           time.monotonic() - start)
+
+    with ThreadPoolExecutor(2) as pool:
+        return cases + list(pool.map(one, modules))
+
+
+def run(args) -> int:
+    tree = stack.kernel(args)
+    mirror = stack.modules(tree)
+    modules = compile_suites(tree, mirror, "", args.coverage)
+    modules = [m for m in modules if fnmatch(m.stem, args.filter) or args.filter in m.stem]
+    cases: list[report.Case] = []
+    if modules:
+        out = RESULTS / "kunit"
+        start = time.monotonic()
+        status = boot(tree, modules, out, args.coverage)
+        cases = evaluate(out, modules, status)
+        for module in modules:
+            prefix = module.stem.removesuffix("_kunit")
+            mine = [c for c in cases if c.name.startswith((prefix + ".", module.stem))]
+            bad = sum(c.result == report.FAILED for c in mine)
+            print(f"  {prefix:20} {len(mine):4} cases, {bad} failed")
+        print(f"  {time.monotonic() - start:.0f} s, log in {out}/console", flush=True)
+        if args.coverage:
+            coverage.show(mirror / "tests/kunit", out)
+    if not args.no_planted and args.filter in ("*", "planted"):
+        cases += check_planted(tree, compile_suites(tree, mirror, "planted", False))
+    return report.finish("kunit", cases, args.junit)
+
+
+def add_arguments(parser) -> None:
+    parser.add_argument("--kernel", metavar="TREE", help="UML build tree (default: the cached one)")
+    parser.add_argument("--junit", metavar="FILE", help="write the results there as well")
+    parser.add_argument("--filter", default="*", metavar="P", help="only modules of this name")
+    parser.add_argument("--no-planted", action="store_true", help="without the tests of the tests")
+    parser.add_argument("--coverage", action="store_true",
+                        help="measure lines of the sources under test (needs CONFIG_GCOV_KERNEL)")
+    parser.set_defaults(run=run)

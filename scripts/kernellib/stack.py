@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -21,8 +22,10 @@ def names() -> list[str]:
 
 def modules(tree: Path) -> Path:
     """Build the drivers for the kernel; the folder that holds them."""
+    # A mirror of its own: a run may last, and others build meanwhile.
     done = subprocess.run([str(build.TOP / "scripts/build-modules"), str(tree)],
-                          stdout=subprocess.PIPE, text=True, check=False)
+                          stdout=subprocess.PIPE, text=True, check=False,
+                          env=dict(os.environ, MODULES_MIRROR=str(RESULTS / "modules")))
     if done.returncode:
         raise build.BuildError("the drivers do not build for this kernel")
     return Path(done.stdout.splitlines()[-1])

@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The transmit ring: what the HCA is given, what its completions and refusals
+ * do, the counters, and that the ring is never filled beyond its size. The HCA
+ * is a fake that notes the requests; NAPI is the kernel's.
+ */
+#define WORLD_REAL_TX
+#include "ipoib_world.h"
+
+static struct ib_cq *fake_create_cq(struct ib_device *ca, ib_comp_handler comp,
+				    void (*event)(struct ib_event *, void *), void *context,
+				    const struct ib_cq_init_attr *attr, const char *caller);
+
+#undef __ib_create_cq
+#define __ib_create_cq fake_create_cq
+#define ib_destroy_cq(cq) ((void)(cq))
+#include "dest.c"
+/* by its path: the software HCA has a file of this name as well */
+#include "../../drivers/ipoib/tx.c"
+
+#define RING	8U
+
+/* What the HCA has been given and what it will say. */
+static struct {
+	struct ib_cq cq;
+	u64 posted[64];		/* wr_id, in order */
+	u32 posts;
+	u32 qpn[64];
+	u32 flags[64];
+	u32 bytes[64];
+	u32 calls;
+	int refuse_from;	/* requests accepted in a call, or -1 for all */
+	struct ib_wc wc[16];
+	int wcs;
+	u32 restarts;
+	u32 resolved;
+	bool no_dest;
+} hca;
+
+static struct ib_cq *fake_create_cq(struct ib_device *ca, ib_comp_handler comp,
+				    void (*event)(struct ib_event *, void *), void *context,
+				    const struct ib_cq_init_attr *attr, const char *caller)
+{
+	hca.cq.device = ca;
+	return &hca.cq;
+}
+
+static int fake_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
+			  const struct ib_send_wr **bad)
+{
+	int accepted = 0, i;
+
+	hca.calls++;
+	for (; wr; wr = wr->next) {
+		if (accepted++ == hca.refuse_from) {
+			*bad = wr;
+			return -ENOMEM;
+		}
+		if (hca.posts == ARRAY_SIZE(hca.posted))
+			continue;
+		hca.posted[hca.posts] = wr->wr_id;
+		hca.qpn[hca.posts] = ud_wr(wr)->remote_qpn;
+		hca.flags[hca.posts] = wr->send_flags;
+		hca.bytes[hca.posts] = 0;
+		for (i = 0; i < wr->num_sge; i++)
+			hca.bytes[hca.posts] += wr->sg_list[i].length;
+		hca.posts++;
+	}
+	return 0;
+}
+
+static int fake_poll_cq(struct ib_cq *cq, int most, struct ib_wc *wc)
+{
+	int n = min(most, hca.wcs);
+
+	memcpy(wc, hca.wc, n * sizeof(*wc));
+	hca.wcs = 0;
+	return n;
+}
+
+static int fake_req_notify_cq(struct ib_cq *cq, enum ib_cq_notify_flags flags)
+{
+	return 0;
+}
+
+void ipoib_flush(struct ipoib_intf *intf, enum ipoib_flush level)
+{
+	hca.restarts += level == IPOIB_FLUSH_RESTART;
+}
+
+static struct ipoib_dest *make_dest(struct ipoib_intf *intf, const union ib_gid *gid, size_t size)
+{
+	struct ipoib_dest *dest;
+
+	if (hca.no_dest)
+		return NULL;
+	dest = kzalloc(size, GFP_ATOMIC);
+	if (!dest)
+		return NULL;
+	ipoib_dest_init(dest, gid);
+	if (!ipoib_dest_insert(intf, dest))
+		return dest;
+	kfree(dest);
+	return NULL;
+}
+
+struct ipoib_dest *ipoib_path_create(struct ipoib_intf *intf, const union ib_gid *gid)
+{
+	return make_dest(intf, gid, sizeof(struct ipoib_path));
+}
+
+struct ipoib_dest *ipoib_mcast_create_sendonly(struct ipoib_intf *intf, const union ib_gid *mgid)
+{
+	return make_dest(intf, mgid, sizeof(struct ipoib_mcast));
+}
+
+void ipoib_path_resolve(struct ipoib_path *path)
+{
+	hca.resolved++;
+}
+
+static void no_work(struct work_struct *work)
+{
+}
+
+static int setup(struct kunit *test)
+{
+	struct ipoib_intf *intf;
+	int err = world_create(test);
+
+	if (err)
+		return err;
+	memset(&hca, 0, sizeof(hca));
+	hca.refuse_from = -1;
+	intf = world->intf;
+	INIT_WORK(&intf->reap_work, no_work);
+	world->ca->num_comp_vectors = 1;
+	world->ca->ops.post_send = fake_post_send;
+	world->ca->ops.poll_cq = fake_poll_cq;
+	world->ca->ops.req_notify_cq = fake_req_notify_cq;
+	intf->txq.size = RING;
+	intf->tx_sge = 4;
+	intf->running = true;
+	init_waitqueue_head(&intf->drained);
+	err = ipoib_txq_create(intf);
+	if (err)
+		return err;
+	napi_enable(&intf->txq.napi);
+	netif_tx_start_all_queues(intf->dev);
+	return 0;
+}
+
+static void reclaim(void)
+{
+	netif_tx_lock_bh(world->intf->dev);
+	ipoib_txq_reclaim(&world->intf->txq);
+	netif_tx_unlock_bh(world->intf->dev);
+}
+
+static void teardown(struct kunit *test)
+{
+	struct ipoib_intf *intf = world->intf;
+	struct ipoib_dest *dest, *next;
+
+	napi_disable(&intf->txq.napi);
+	if (intf->txq.head - intf->txq.tail > RING)	/* fail, not crash */
+		intf->txq.tail = intf->txq.head - RING;
+	reclaim();
+	KUNIT_EXPECT_TRUE(test, ipoib_tx_drained(&intf->txq));
+	list_for_each_entry_safe(dest, next, &intf->dest_list, all) {
+		ipoib_dest_unlink(intf, dest);
+		kfree_rcu(dest, rcu);
+	}
+	ipoib_txq_destroy(intf);
+	world_destroy(test);
+}
+
+/* As the stack does: not to a stopped queue. Return: false if it is stopped. */
+static bool transmit(struct sk_buff *skb)
+{
+	struct net_device *dev = world->intf->dev;
+	struct netdev_queue *queue = netdev_get_tx_queue(dev, 0);
+	bool ok;
+
+	local_bh_disable();
+	__netif_tx_lock(queue, smp_processor_id());
+	ok = !netif_xmit_stopped(queue) && ipoib_start_xmit(skb, dev) == NETDEV_TX_OK;
+	__netif_tx_unlock(queue);
+	local_bh_enable();
+	if (!ok)
+		kfree_skb(skb);
+	return ok;
+}
+
+static bool send_to(struct kunit *test, u32 n, unsigned int len)
+{
+	union ib_gid gid = world_gid(n);
+
+	return transmit(world_packet(test, &gid, 0x700 + n, len));
+}
+
+static struct ipoib_dest *find(u32 n)
+{
+	union ib_gid gid = world_gid(n);
+	struct ipoib_dest *dest;
+
+	rcu_read_lock();
+	dest = ipoib_dest_find(world->intf, &gid);
+	rcu_read_unlock();
+	return dest;
+}
+
+static struct ipoib_dest *resolved(struct kunit *test, u32 n)
+{
+	union ib_gid gid = world_gid(n);
+	struct rdma_ah_attr attr = {};
+	struct ipoib_dest *dest = find(n);
+
+	if (!dest) {
+		local_bh_disable();
+		dest = make_dest(world->intf, &gid, sizeof(struct ipoib_path));
+		local_bh_enable();
+	}
+	KUNIT_ASSERT_NOT_NULL(test, dest);
+	KUNIT_ASSERT_EQ(test, ipoib_dest_set_ah(world->intf, dest, &attr), 0);
+	return dest;
+}
+
+/* One completion, for ring position @wr_id. */
+static void complete_one(u64 wr_id, enum ib_wc_status status)
+{
+	hca.wc[0] = (struct ib_wc) { .wr_id = wr_id, .status = status };
+	hca.wcs = 1;
+	local_bh_disable();
+	tx_comp_handler(&hca.cq, &world->intf->txq);
+	local_bh_enable();
+	napi_synchronize(&world->intf->txq.napi);
+}
+
+static u32 in_ring(void)
+{
+	return world->intf->txq.head - world->intf->txq.tail;
+}
+
+static u64 done(u64_stats_t *counter)
+{
+	return u64_stats_read(counter);
+}
+
+static void request_of_a_packet(struct kunit *test)
+{
+	resolved(test, 1);
+	KUNIT_EXPECT_TRUE(test, send_to(test, 1, 100));
+	KUNIT_ASSERT_EQ(test, hca.posts, 1U);
+	KUNIT_EXPECT_EQ(test, hca.qpn[0], 0x701U);
+	/* RFC 4391 section 6: the encapsulation header and the datagram */
+	KUNIT_EXPECT_EQ(test, hca.bytes[0], 104U);
+	KUNIT_EXPECT_TRUE(test, hca.flags[0] & IB_SEND_SIGNALED);
+	KUNIT_EXPECT_FALSE(test, hca.flags[0] & IB_SEND_IP_CSUM);
+	KUNIT_EXPECT_EQ(test, hca.resolved, 0U);
+}
+
+/* RFC 4391 section 4: whatever QPN the address says, groups have their own. */
+static void request_of_a_group(struct kunit *test)
+{
+	u8 hwaddr[INFINIBAND_ALEN] = { 0, 0xFF, 0xFF, 0xFF, 0xFF, 0x12, 0x40, 0x1B, 0x81, 0x23 };
+	union ib_gid mgid = ipoib_hwaddr_gid(hwaddr);
+	struct rdma_ah_attr attr = {};
+	struct ipoib_dest *dest;
+
+	KUNIT_EXPECT_TRUE(test, transmit(world_packet(test, &mgid, 0x42, 20)));
+	KUNIT_EXPECT_EQ(test, hca.posts, 0U);
+	rcu_read_lock();
+	dest = ipoib_dest_find(world->intf, &mgid);
+	rcu_read_unlock();
+	KUNIT_ASSERT_NOT_NULL(test, dest);
+	KUNIT_ASSERT_EQ(test, ipoib_dest_set_ah(world->intf, dest, &attr), 0);
+	KUNIT_ASSERT_EQ(test, hca.posts, 1U);
+	KUNIT_EXPECT_EQ(test, hca.qpn[0], 0xFFFFFFU);
+	KUNIT_EXPECT_EQ(test, hca.resolved, 0U);
+}
+
+static void unknown_destination_waits(struct kunit *test)
+{
+	KUNIT_EXPECT_TRUE(test, send_to(test, 1, 100));
+	KUNIT_EXPECT_TRUE(test, send_to(test, 1, 100));
+	KUNIT_EXPECT_EQ(test, hca.posts, 0U);
+	KUNIT_EXPECT_EQ(test, hca.resolved, 2U);
+	resolved(test, 1);
+	KUNIT_EXPECT_EQ(test, hca.posts, 2U);
+	/* one list, and only its last request asks for a completion */
+	KUNIT_EXPECT_EQ(test, hca.calls, 1U);
+	KUNIT_EXPECT_FALSE(test, hca.flags[0] & IB_SEND_SIGNALED);
+	KUNIT_EXPECT_TRUE(test, hca.flags[1] & IB_SEND_SIGNALED);
+}
+
+static void stale_path_is_asked_for_again(struct kunit *test)
+{
+	struct ipoib_dest *dest = resolved(test, 1);
+
+	set_bit(IPOIB_PATH_STALE, &ipoib_path_of(dest)->state);
+	KUNIT_EXPECT_TRUE(test, send_to(test, 1, 100));
+	KUNIT_EXPECT_EQ(test, hca.posts, 1U);	/* does not wait for it */
+	KUNIT_EXPECT_EQ(test, hca.resolved, 1U);
+}
+
+/* One completion stands for all requests before it. */
+static void completion_frees_and_counts(struct kunit *test)
+{
+	struct ipoib_txq *txq = &world->intf->txq;
+	int i;
+
+	for (i = 0; i < 5; i++)
+		send_to(test, 1, 100);
+	resolved(test, 1);
+	KUNIT_EXPECT_EQ(test, in_ring(), 5U);
+	complete_one(4, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, in_ring(), 0U);
+	KUNIT_EXPECT_EQ(test, done(&txq->done.packets), 5ULL);
+	KUNIT_EXPECT_EQ(test, done(&txq->done.bytes), 500ULL);
+	KUNIT_EXPECT_EQ(test, done(&txq->done.errors), 0ULL);
+	KUNIT_EXPECT_EQ(test, hca.restarts, 0U);
+}
+
+static void failed_send_restarts(struct kunit *test)
+{
+	struct ipoib_txq *txq = &world->intf->txq;
+
+	resolved(test, 1);
+	send_to(test, 1, 100);
+	send_to(test, 1, 100);
+	complete_one(0, IB_WC_LOC_PROT_ERR);
+	KUNIT_EXPECT_EQ(test, done(&txq->done.errors), 1ULL);
+	KUNIT_EXPECT_EQ(test, hca.restarts, 1U);
+	complete_one(1, IB_WC_WR_FLUSH_ERR);	/* its consequence, no other failure */
+	KUNIT_EXPECT_EQ(test, done(&txq->done.errors), 2ULL);
+	KUNIT_EXPECT_EQ(test, done(&txq->done.packets), 0ULL);
+	KUNIT_EXPECT_EQ(test, hca.restarts, 1U);
+}
+
+/* What the HCA refuses is not in the ring; what it took stays. */
+static void refused_requests_are_taken_back(struct kunit *test)
+{
+	struct ipoib_txq *txq = &world->intf->txq;
+	int i;
+
+	for (i = 0; i < 5; i++)
+		send_to(test, 1, 100);
+	hca.refuse_from = 2;
+	resolved(test, 1);
+	KUNIT_EXPECT_EQ(test, in_ring(), 2U);
+	KUNIT_EXPECT_EQ(test, txq->posted, txq->head);
+	KUNIT_EXPECT_EQ(test, done(&txq->drops.errors), 3ULL);
+	KUNIT_EXPECT_EQ(test, hca.restarts, 1U);
+	for (i = 2; i < RING; i++)
+		KUNIT_EXPECT_NULL(test, txq->slots[i].skb);
+	/* the restart gives the rest back */
+	reclaim();
+	KUNIT_EXPECT_EQ(test, in_ring(), 0U);
+	KUNIT_EXPECT_EQ(test, done(&txq->done.errors), 2ULL);
+}
+
+static void full_ring_stops_the_queue(struct kunit *test)
+{
+	struct netdev_queue *queue = netdev_get_tx_queue(world->intf->dev, 0);
+	u32 i;
+
+	resolved(test, 1);
+	for (i = 0; i < RING; i++)
+		KUNIT_EXPECT_TRUE(test, send_to(test, 1, 100));
+	KUNIT_EXPECT_TRUE(test, netif_tx_queue_stopped(queue));
+	complete_one(0, IB_WC_SUCCESS);		/* not for a single slot */
+	KUNIT_EXPECT_TRUE(test, netif_tx_queue_stopped(queue));
+	complete_one(RING / 2 - 1, IB_WC_SUCCESS);
+	KUNIT_EXPECT_FALSE(test, netif_tx_queue_stopped(queue));
+	KUNIT_EXPECT_TRUE(test, send_to(test, 1, 100));
+	KUNIT_EXPECT_EQ(test, hca.posts, RING + 1);
+}
+
+/* Positions are counted modulo 2^32. */
+static void positions_wrap(struct kunit *test)
+{
+	struct ipoib_txq *txq = &world->intf->txq;
+	u32 i, start = U32_MAX - 2;
+
+	txq->head = start;
+	txq->posted = start;
+	txq->tail = start;
+	resolved(test, 1);
+	for (i = 0; i < RING; i++)
+		KUNIT_EXPECT_TRUE(test, send_to(test, 1, 100));
+	KUNIT_EXPECT_EQ(test, hca.posts, RING);
+	KUNIT_EXPECT_EQ(test, in_ring(), RING);
+	complete_one(hca.posted[RING - 1], IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, in_ring(), 0U);
+	KUNIT_EXPECT_EQ(test, done(&txq->done.packets), (u64)RING);
+}
+
+/* Packets that waited may fill the ring; another destination's must not overfill it. */
+static void waiting_packets_never_overfill(struct kunit *test)
+{
+	struct ipoib_txq *txq = &world->intf->txq;
+	u32 i, sent = 0;
+
+	resolved(test, 2);
+	for (i = 0; i < 2 * RING; i++)
+		KUNIT_ASSERT_TRUE(test, send_to(test, 1, 100));
+	resolved(test, 1);
+	KUNIT_EXPECT_EQ(test, in_ring(), RING);
+	sent = send_to(test, 2, 100);	/* as the stack may, unless it is stopped */
+	KUNIT_ASSERT_EQ(test, in_ring(), RING);
+	KUNIT_ASSERT_EQ(test, hca.posts, RING);
+	while (in_ring())
+		complete_one(txq->head - 1, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, hca.posts, 2 * RING + sent);
+	KUNIT_EXPECT_FALSE(test, netif_tx_queue_stopped(netdev_get_tx_queue(world->intf->dev, 0)));
+}
+
+/* RFC 4391 section 7: no datagram longer than the group's MTU. */
+static void too_long_packets(struct kunit *test)
+{
+	struct ipoib_txq *txq = &world->intf->txq;
+
+	resolved(test, 1);
+	KUNIT_EXPECT_TRUE(test, send_to(test, 1, world->intf->group_mtu));
+	KUNIT_EXPECT_EQ(test, hca.posts, 1U);
+	KUNIT_EXPECT_TRUE(test, send_to(test, 1, world->intf->group_mtu + 1));
+	KUNIT_EXPECT_EQ(test, hca.posts, 1U);
+	KUNIT_EXPECT_EQ(test, done(&txq->drops.errors), 1ULL);
+}
+
+static void packets_that_cannot_go(struct kunit *test)
+{
+	struct ipoib_txq *txq = &world->intf->txq;
+	struct sk_buff *skb;
+
+	hca.no_dest = true;			/* no memory */
+	KUNIT_EXPECT_TRUE(test, send_to(test, 1, 100));
+	KUNIT_EXPECT_EQ(test, done(&txq->drops.dropped), 1ULL);
+	hca.no_dest = false;
+	world->intf->running = false;
+	KUNIT_EXPECT_TRUE(test, send_to(test, 1, 100));
+	KUNIT_EXPECT_EQ(test, done(&txq->drops.dropped), 2ULL);
+	world->intf->running = true;
+	skb = alloc_skb(64, GFP_KERNEL);	/* has no hardware address */
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	skb_put_zero(skb, IPOIB_HARD_LEN - 1);
+	KUNIT_EXPECT_TRUE(test, transmit(skb));
+	KUNIT_EXPECT_EQ(test, done(&txq->drops.dropped), 3ULL);
+	KUNIT_EXPECT_EQ(test, hca.posts, 0U);
+}
+
+/* Pieces beyond what the HCA takes are copied together. */
+static void packets_in_many_pieces(struct kunit *test)
+{
+	struct ipoib_txq *txq = &world->intf->txq;
+	union ib_gid gid = world_gid(1);
+	u32 pieces, i;
+
+	resolved(test, 1);
+	for (pieces = 1; pieces <= 6; pieces++) {
+		struct sk_buff *skb = world_packet(test, &gid, 5, 10);
+
+		for (i = 0; i < pieces; i++) {
+			struct page *page = alloc_page(GFP_KERNEL | __GFP_ZERO);
+
+			KUNIT_ASSERT_NOT_NULL(test, page);
+			skb_add_rx_frag(skb, i, page, 0, 100, PAGE_SIZE);
+		}
+		KUNIT_EXPECT_TRUE(test, transmit(skb));
+		KUNIT_EXPECT_EQ(test, hca.bytes[pieces - 1], 14 + 100 * pieces);
+		KUNIT_EXPECT_EQ(test, txq->slots[pieces - 1].wr.wr.num_sge,
+				pieces < 4 ? (int)pieces + 1 : 1);
+	}
+	KUNIT_EXPECT_EQ(test, done(&txq->drops.errors), 0ULL);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(request_of_a_packet),
+	KUNIT_CASE(request_of_a_group),
+	KUNIT_CASE(unknown_destination_waits),
+	KUNIT_CASE(stale_path_is_asked_for_again),
+	KUNIT_CASE(completion_frees_and_counts),
+	KUNIT_CASE(failed_send_restarts),
+	KUNIT_CASE(refused_requests_are_taken_back),
+	KUNIT_CASE(full_ring_stops_the_queue),
+	KUNIT_CASE(positions_wrap),
+	KUNIT_CASE(waiting_packets_never_overfill),
+	KUNIT_CASE(too_long_packets),
+	KUNIT_CASE(packets_that_cannot_go),
+	KUNIT_CASE(packets_in_many_pieces),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "ipoib_tx",
+	.init = setup,
+	.exit = teardown,
+	.test_cases = cases,
+};
+kunit_test_suite(suite);
+
+MODULE_LICENSE("Dual MIT/GPL");
+MODULE_DESCRIPTION("KUnit: transmit ring of an interface");
