@@ -26,6 +26,13 @@ module_param(hello_timeout, uint, 0644);
 MODULE_PARM_DESC(hello_timeout,
 		 "ms of silence after which the peer is given up, 20 to 60000, for new links (default 1000)");
 
+#define MAX_GUIDS	16
+static char *guids[MAX_GUIDS];
+static unsigned int num_guids;
+module_param_array_named(guid, guids, charp, &num_guids, 0644);
+MODULE_PARM_DESC(guid,
+		 "node GUIDs of new HCAs by lower device, as DEV=HEX,... (default: from the device's address)");
+
 /**
  * struct sib_entry - a device as the module sees it
  * @list: link in sib_entries
@@ -94,6 +101,32 @@ static __be64 guid_of_mac(const u8 *mac)
 
 	memcpy(&guid, eui, sizeof(guid));
 	return guid;
+}
+
+/* The GUID given for a lower device, or 0 */
+static u64 given_guid(const char *name)
+{
+	size_t len = strlen(name);
+	unsigned int i;
+	u64 guid = 0;
+
+	kernel_param_lock(THIS_MODULE);
+	for (i = 0; i < num_guids; i++) {
+		if (strncmp(guids[i], name, len) || guids[i][len] != '=')
+			continue;
+		if (kstrtou64(guids[i] + len + 1, 16, &guid))
+			pr_warn("guid=%s: not a hexadecimal number, ignored\n", guids[i]);
+		break;
+	}
+	kernel_param_unlock(THIS_MODULE);
+	return guid;
+}
+
+static __be64 choose_guid(const struct net_device *lower)
+{
+	u64 given = given_guid(lower->name);
+
+	return given ? cpu_to_be64(given) : guid_of_mac(lower->dev_addr);
 }
 
 static struct sib_entry *entry_of_lower(struct net_device *lower)
@@ -180,7 +213,7 @@ static int sib_newlink(const char *name, struct net_device *lower)
 	struct ib_device *ibdev;
 	int err;
 
-	entry = entry_new(name, guid_of_mac(lower->dev_addr));
+	entry = entry_new(name, choose_guid(lower));
 	if (!entry)
 		return -ENOMEM;
 	ibdev = &entry->dev->ibdev;
