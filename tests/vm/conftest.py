@@ -14,7 +14,7 @@ import subprocess
 
 import pytest
 
-from harness import LAB, Config, Lab, difference, ipv4, on_hosts, other, snapshot, until
+from harness import LAB, Config, Lab, difference, snapshot, snapshot_and_splats, until
 
 DRIVER_PAIRS = {"ours": ("ours", "ours"), "intree": ("intree", "intree"),
                 "mixed": ("ours", "intree"), "mixed-swapped": ("intree", "ours")}
@@ -134,18 +134,19 @@ def pytest_runtest_makereport(item, call):
 def lab(request, lab_config, current_lab):
     """A lab in which both hosts reach each other, checked again after the test."""
     lab = current_lab.get(lab_config)
-    lab.mark(f"start {request.node.name}")
-    on_hosts(lambda host: lab.reachable(host, ipv4(other(host))))
+    lab.begin(request.node.name)
     before = lab.state or snapshot(lab)
     lab.state = None
     yield lab
-    problems = lab.splats() + lab.dmesg_splats()
+    after, problems = snapshot_and_splats(lab)
+    problems += lab.splats()
     if problems:
         current_lab.discard("kernel splat")
         pytest.fail("kernel splats:\n" + "\n".join(problems), pytrace=False)
     report = getattr(request.node, "report_call", None)
     try:
-        _wait_restored(lab, before)
+        if difference(before, after):
+            _wait_restored(lab, before)
         lab.state = before
     except AssertionError as error:
         current_lab.discard("state not restored")

@@ -27,6 +27,14 @@ def other(host):
     return "h2" if host == "h1" else "h1"
 
 
+def is_main(lab, request):
+    """Whether repeated things are repeated in full on this lab, or a few times."""
+    option = request.config.getoption
+    first = option("--kernel").split(",")[0]
+    return option("--full") or (lab.config.kernel == first and lab.config.ib_mtu == 4096
+                                and lab.config.h1 == lab.config.h2 == "ours")
+
+
 def ipv4(host, port=0):
     return f"10.10.{port}.{host[1:]}"
 
@@ -259,10 +267,15 @@ class Lab:
 
     # Splats and the kernel log
 
-    def mark(self, text):
-        """Put a line into every guest's kernel log."""
-        line = shlex.quote(f"{MARK}{text}")
-        on_hosts(lambda host: self.sh(host, f"echo {line} > /dev/kmsg", check=False))
+    def begin(self, name, deadline=40):
+        """Mark the start of a test in both kernel logs; both hosts must reach each other."""
+        line = shlex.quote(f"{MARK}start {name}")
+
+        def work(host):
+            self.sh(host, f"echo {line} > /dev/kmsg")
+            self.reachable(host, ipv4(other(host)), deadline=deadline)
+
+        on_hosts(work)
 
     def splats(self):
         """Splats on the consoles since the last call, as text."""
@@ -275,10 +288,15 @@ class Lab:
         return found
 
     def dmesg_splats(self):
-        """Splats in every guest's kernel ring buffer since the last start mark, as text."""
+        """Splats in both kernel ring buffers since the last test began, as text."""
         logs = on_hosts(lambda host: self.out(host, "dmesg"))
-        return [f"{host}: {item.kind}: {item.excerpt}" for host, text in logs.items()
-                for item in splat.scan(text.rpartition(f"{MARK}start ")[2])]
+        return [text for host, log in logs.items() for text in splats_since_mark(host, log)]
+
+
+def splats_since_mark(host, log):
+    """Splats in a kernel log after its last mark, as text."""
+    return [f"{host}: {item.kind}: {item.excerpt}"
+            for item in splat.scan(log.rpartition(f"{MARK}start ")[2])]
 
 
 # One command that prints everything of a host's state: a round trip into a
@@ -323,10 +341,23 @@ def on_hosts(function, hosts=HOSTS):
         return dict(zip(hosts, pool.map(function, hosts), strict=True))
 
 
+STATE_SCRIPT = f"; echo '{SEPARATOR}'; ".join(STATE_COMMANDS)
+
+
 def snapshot(lab, hosts=HOSTS):
     """The network state of each host."""
-    script = f"; echo '{SEPARATOR}'; ".join(STATE_COMMANDS)
-    return on_hosts(lambda host: parse_state(lab.sh(host, script).out), hosts)
+    return on_hosts(lambda host: parse_state(lab.sh(host, STATE_SCRIPT).out), hosts)
+
+
+def snapshot_and_splats(lab):
+    """The network state of each host, and splats in their kernel logs as text."""
+    texts = on_hosts(lambda host: lab.sh(host, f"dmesg; echo '{SEPARATOR}'; {STATE_SCRIPT}").out)
+    states, found = {}, []
+    for host, text in texts.items():
+        log, _, rest = text.partition(SEPARATOR)
+        states[host] = parse_state(rest)
+        found += splats_since_mark(host, log)
+    return states, found
 
 
 def difference(before, after, path=""):

@@ -5,7 +5,7 @@ import contextlib
 
 import pytest
 
-from harness import HOSTS, ipv4, on_hosts, other, until
+from harness import HOSTS, ipv4, is_main, on_hosts, other, until
 
 STATE = "/sys/class/infiniband/sib0/ports/1/state"
 CARRIER = "/sys/class/net/ib0/carrier"
@@ -50,20 +50,13 @@ def stream(lab):
             assert checked.out.split()[-1] == done.out.split()[-1], "bytes sent and received"
 
 
-def times(lab, request):
-    if request.config.getoption("--full"):
-        return 20
-    first = request.config.getoption("--kernel").split(",")[0]
-    return 20 if lab.config.kernel == first and lab.config.h1 == lab.config.h2 == "ours" else 3
-
-
 @pytest.mark.smoke
 @pytest.mark.labs(drivers=["ours", "mixed", "intree"])
 def test_pulled_and_plugged_under_traffic(lab, request):
     try:
         with stream(lab) as total:
             until(total, 20, "data flows")
-            for number in range(times(lab, request)):
+            for number in range(20 if is_main(lab, request) else 3):
                 pull(lab)
                 before = total()
                 plug(lab)

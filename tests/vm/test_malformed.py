@@ -13,7 +13,7 @@ import subprocess
 
 import pytest
 
-from harness import TOP, difference, snapshot, until
+from harness import TOP, difference, is_main, snapshot, until
 from test_reload import add_link, comes_back, remove_link
 
 BUILD = TOP / "build" / "cmake"
@@ -82,7 +82,8 @@ def check_counters(lab, case, before):
 
 @pytest.mark.smoke
 @pytest.mark.labs(drivers=["ours"])
-def test_malformed_frames_change_nothing_but_counters(lab, ib_frames):
+def test_malformed_frames_change_nothing_but_counters(lab, ib_frames, request):
+    whole = is_main(lab, request)
     wanted = cases(ib_frames)
     assert len(wanted) > 40
     with sender(lab, ib_frames) as process:
@@ -91,9 +92,10 @@ def test_malformed_frames_change_nothing_but_counters(lab, ib_frames):
         failed = []
         for case in wanted:
             counters = lab.hw_counters("h1")
-            process.tell(case["case"])
+            count = case["count"] if whole else min(case["count"], 500)
+            process.tell(f"{case['case']} {count}")
             result = json.loads(process.line(120))
-            assert result["sent"] == case["count"]
+            assert result["sent"] == count
             try:
                 if case["counters"]:
                     check_counters(lab, result, counters)

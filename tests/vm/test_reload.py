@@ -6,14 +6,11 @@ import json
 
 import pytest
 
-from harness import HOSTS, ipv4, ipv6, on_hosts, other, until
+from harness import HOSTS, ipv4, ipv6, is_main, on_hosts, other, until
 
 
 def times(lab, request, most):
-    if request.config.getoption("--full"):
-        return most
-    first = request.config.getoption("--kernel").split(",")[0]
-    return most if lab.config.kernel == first and lab.config.h1 == lab.config.h2 == "ours" else 3
+    return most if is_main(lab, request) else 3
 
 
 def has_netdev(lab, host, netdev="ib0"):

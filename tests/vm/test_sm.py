@@ -26,7 +26,6 @@ def sm(lab):
 
 
 @pytest.mark.smoke
-@pytest.mark.labs(drivers=["ours", "mixed"])
 @pytest.mark.usefixtures("sm")
 @pytest.mark.parametrize("end", ["stopped", "killed"])
 def test_restart(lab, end):

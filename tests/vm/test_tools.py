@@ -91,7 +91,7 @@ def test_smpquery(lab):
                                                  str(lid(lab, other(host)))).replace(":", "")
 
 
-@pytest.mark.parametrize("options", [[], ["-x"]])
+@pytest.mark.parametrize("options", [[], ["-x"]], ids=["basic", "extended"])
 def test_perfquery_counts_traffic(lab, options):
     number = str(lid(lab, "h2"))
 

@@ -69,7 +69,6 @@ def test_udp_both_ways(lab, length):
             assert total["lost_packets"] <= total["packets"] * 0.005, total
 
 
-@pytest.mark.smoke
 @pytest.mark.labs(drivers=["ours", "mixed"])
 def test_file_of_200_mb(lab):
     """One file to h2 and back; all three checksums are the same."""
