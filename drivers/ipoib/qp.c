@@ -121,6 +121,9 @@ static void qp_set_running(struct ipoib_intf *intf, bool running)
 {
 	netif_tx_lock_bh(intf->dev);
 	WRITE_ONCE(intf->running, running);
+	/* No completion will come to do it: the ring is empty. */
+	if (running)
+		ipoib_dest_send_backlog(intf);
 	netif_tx_unlock_bh(intf->dev);
 }
 

@@ -126,13 +126,28 @@ static bool tx_fits_sges(struct ipoib_intf *intf, struct sk_buff *skb)
 	return need <= intf->tx_sge || !skb_linearize(skb);
 }
 
+/* Stop the queue when the ring is full, unless NAPI has just made room. */
+static void tx_stop_if_full(struct ipoib_txq *txq)
+{
+	struct netdev_queue *queue = tx_netdev_queue(txq);
+
+	if (likely(ipoib_tx_has_room(txq)))
+		return;
+	netif_tx_stop_queue(queue);
+	/* Pairs with the barrier in tx_wake_if_room(). */
+	smp_mb();
+	if (ipoib_tx_has_room(txq))
+		netif_tx_start_queue(queue);
+}
+
 /**
  * ipoib_tx_push - put a packet into the ring
  * @txq: transmit queue with room
  * @dest: destination with an address handle
  * @skb: packet with its hardware address in front; consumed
  *
- * The HCA hears of it at the next ipoib_tx_doorbell().
+ * The HCA hears of it at the next ipoib_tx_doorbell(). The last packet that fits
+ * stops the netdev's queue, whoever has sent it.
  *
  * Context: transmit queue lock.
  */
@@ -170,6 +185,7 @@ void ipoib_tx_push(struct ipoib_txq *txq, struct ipoib_dest *dest,
 	netdev_tx_sent_queue(tx_netdev_queue(txq), skb->len);
 	WRITE_ONCE(txq->head, txq->head + 1);
 	dest->ah->last_send = txq->head;
+	tx_stop_if_full(txq);
 }
 
 /*
@@ -253,20 +269,6 @@ static void tx_packet(struct ipoib_intf *intf, struct sk_buff *skb)
 		ipoib_path_resolve(path);
 }
 
-/* Stop the queue when the ring is full, unless NAPI has just made room. */
-static void tx_stop_if_full(struct ipoib_txq *txq)
-{
-	struct netdev_queue *queue = tx_netdev_queue(txq);
-
-	if (likely(ipoib_tx_has_room(txq)))
-		return;
-	netif_tx_stop_queue(queue);
-	/* Pairs with the barrier in tx_wake_if_room(). */
-	smp_mb();
-	if (ipoib_tx_has_room(txq))
-		netif_tx_start_queue(queue);
-}
-
 /**
  * ipoib_start_xmit - ndo_start_xmit
  * @skb: packet; the 20-octet hardware address and the encapsulation header in
@@ -274,20 +276,24 @@ static void tx_stop_if_full(struct ipoib_txq *txq)
  * @dev: interface
  *
  * Context: transmit queue lock.
- * Return: NETDEV_TX_OK; the queue is stopped in time.
+ * Return: NETDEV_TX_OK, or NETDEV_TX_BUSY if the ring was filled by packets held
+ * back after the stack had looked at the queue's state.
  */
 netdev_tx_t ipoib_start_xmit(struct sk_buff *skb, struct net_device *dev)
 {
 	struct ipoib_intf *intf = netdev_priv(dev);
 	struct ipoib_txq *txq = &intf->txq;
 
+	if (unlikely(!ipoib_tx_has_room(txq))) {
+		tx_stop_if_full(txq);
+		return NETDEV_TX_BUSY;
+	}
 	rcu_read_lock();
 	if (unlikely(!pskb_may_pull(skb, IPOIB_HARD_LEN) || !intf->running))
 		ipoib_tx_drop(txq, skb);
 	else
 		tx_packet(intf, skb);
 	rcu_read_unlock();
-	tx_stop_if_full(txq);
 	if (!netdev_xmit_more() || netif_xmit_stopped(tx_netdev_queue(txq)))
 		ipoib_tx_doorbell(txq);
 	return NETDEV_TX_OK;
