@@ -74,11 +74,11 @@ def spelling():
 
 
 def file_sizes():
-    """No source file grows beyond what one noun needs."""
+    """No source file grows far beyond 600 lines."""
     wrong = []
     for name in tree.with_suffix(".c", ".h", ".cc", ".hpp", ".py", ".sh"):
         count = (TOP / name).read_bytes().count(b"\n")
-        if count > 620:
+        if count > 750:
             wrong.append(f"{name}: {count} lines; split it")
     return wrong
 

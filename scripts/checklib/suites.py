@@ -44,8 +44,8 @@ class Suite:
         return sum(case.result == result for case in self.cases)
 
 
-def pytest_suite(name, what, folder, seconds):
-    command = [*PYTEST, f"--junitxml={LOGS / name}.xml", folder]
+def pytest_suite(name, what, folder, seconds, *options):
+    command = [*PYTEST, *options, f"--junitxml={LOGS / name}.xml", folder]
     return Suite(name, what, folder, [command], seconds)
 
 
@@ -60,9 +60,13 @@ def all_suites():
                ["ctest", "--test-dir", cmake, "--output-on-failure",
                 "--output-junit", LOGS / "unit.xml"]], 1800),
         pytest_suite("splat", "the scanner for kernel splats", "tests/splat", 300),
-        pytest_suite("lab", "the lab's own parts", "tests/lab", 300),
+        pytest_suite("lab", "the lab's own parts", "tests/lab", 300, "-m", "not guests"),
         Suite("kunit", "kernel units on a debug kernel", "scripts/test-kernel",
               [["scripts/test-kernel", "kunit", "--junit", LOGS / "kunit.xml"]], 3600),
+        Suite("stack", "OpenSM, sib and ib_ipoib on a debug kernel", "scripts/test-kernel",
+              [["scripts/test-kernel", "stack", "--junit", LOGS / "stack.xml"]], 1800),
+        pytest_suite("guests", "the lab: commands, crashes, splats", "tests/lab", 900,
+                     "-m", "guests"),
         pytest_suite("vm", "two hosts, stock kernels 6.1 and 6.12", "tests/vm", 4500),
     ]
 
