@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Paths: when the SA is asked, what its answers and its silence do, and that a
+ * path can be forgotten at any moment. The SA is a fake that answers when told.
+ */
+#include "ipoib_world.h"
+
+typedef void (*path_callback)(int status, struct sa_path_rec *rec, compat_num_prs num_prs,
+			      void *context);
+
+static int fake_path_rec_get(struct ib_sa_client *client, struct ib_device *ca, u32 port,
+			     struct sa_path_rec *rec, ib_sa_comp_mask mask,
+			     unsigned long timeout_ms, gfp_t gfp,
+			     path_callback callback, void *context, struct ib_sa_query **query);
+static void fake_cancel_query(int id, struct ib_sa_query *query);
+static int fake_init_ah_attr(struct ib_device *ca, u32 port, struct sa_path_rec *rec,
+			     struct rdma_ah_attr *attr, const struct ib_gid_attr *gid_attr);
+
+#define ib_sa_path_rec_get fake_path_rec_get
+#define ib_sa_cancel_query fake_cancel_query
+#define ib_init_ah_attr_from_path fake_init_ah_attr
+#include "dest.c"
+#include "path.c"
+
+static struct {
+	u32 queries;
+	u32 cancelled;
+	int refuse;		/* error of asking at all */
+	int bad_record;		/* error of using the answer */
+	struct sa_path_rec asked;
+	ib_sa_comp_mask mask;
+	path_callback callback;
+	void *context;		/* NULL when nobody waits for an answer */
+} sa;
+
+static int fake_path_rec_get(struct ib_sa_client *client, struct ib_device *ca, u32 port,
+			     struct sa_path_rec *rec, ib_sa_comp_mask mask,
+			     unsigned long timeout_ms, gfp_t gfp,
+			     path_callback callback, void *context, struct ib_sa_query **query)
+{
+	sa.queries++;
+	if (sa.refuse)
+		return sa.refuse;
+	sa.asked = *rec;
+	sa.mask = mask;
+	sa.callback = callback;
+	sa.context = context;
+	*query = (void *)&sa;
+	return sa.queries;
+}
+
+static void answer(int status, u16 dlid)
+{
+	struct sa_path_rec rec = sa.asked;
+	void *context = sa.context;
+
+	sa.context = NULL;
+	sa_path_set_dlid(&rec, dlid);
+	sa.callback(status, status ? NULL : &rec, 1, context);
+}
+
+static void fake_cancel_query(int id, struct ib_sa_query *query)
+{
+	sa.cancelled++;
+	if (sa.context)
+		answer(-EINTR, 0);
+}
+
+static int fake_init_ah_attr(struct ib_device *ca, u32 port, struct sa_path_rec *rec,
+			     struct rdma_ah_attr *attr, const struct ib_gid_attr *gid_attr)
+{
+	return sa.bad_record;
+}
+
+static void no_work(struct work_struct *work)
+{
+}
+
+static int setup(struct kunit *test)
+{
+	int err = world_create(test);
+
+	memset(&sa, 0, sizeof(sa));
+	if (!err)
+		INIT_WORK(&world->intf->reap_work, no_work);
+	return err;
+}
+
+struct doom {
+	struct work_struct work;
+	struct ipoib_path *path;
+};
+
+static void doom_work(struct work_struct *work)
+{
+	ipoib_path_destroy(container_of(work, struct doom, work)->path);
+}
+
+/* On the control queue, as the driver does. */
+static void destroy(struct ipoib_path *path)
+{
+	struct doom doom = { .path = path };
+
+	INIT_WORK_ONSTACK(&doom.work, doom_work);
+	queue_work(world->intf->wq, &doom.work);
+	flush_work(&doom.work);
+	destroy_work_on_stack(&doom.work);
+}
+
+static void teardown(struct kunit *test)
+{
+	struct ipoib_dest *dest, *next;
+
+	world_settle();
+	list_for_each_entry_safe(dest, next, &world->intf->dest_list, all)
+		destroy(ipoib_path_of(dest));
+	KUNIT_EXPECT_NULL(test, sa.context);
+	world_destroy(test);
+}
+
+static struct ipoib_path *add(struct kunit *test, u32 n)
+{
+	union ib_gid gid = world_gid(n);
+	struct ipoib_dest *dest;
+
+	local_bh_disable();
+	dest = ipoib_path_create(world->intf, &gid);
+	local_bh_enable();
+	KUNIT_ASSERT_NOT_NULL(test, dest);
+	return ipoib_path_of(dest);
+}
+
+static bool exists(u32 n)
+{
+	union ib_gid gid = world_gid(n);
+	bool found;
+
+	rcu_read_lock();
+	found = ipoib_dest_find(world->intf, &gid);
+	rcu_read_unlock();
+	return found;
+}
+
+static void resolve(struct ipoib_path *path)
+{
+	ipoib_path_resolve(path);
+	world_settle();
+}
+
+static struct ipoib_path *known(struct kunit *test, u32 n, u16 dlid)
+{
+	struct ipoib_path *path = add(test, n);
+
+	resolve(path);
+	KUNIT_ASSERT_NOT_NULL(test, sa.context);
+	answer(0, dlid);
+	world_settle();
+	KUNIT_ASSERT_NOT_NULL(test, path->dest.ah);
+	return path;
+}
+
+/* IBA 15.2.5.16 */
+static void what_is_asked(struct kunit *test)
+{
+	union ib_gid gid = world_gid(1);
+
+	resolve(add(test, 1));
+	KUNIT_ASSERT_EQ(test, sa.queries, 1U);
+	KUNIT_EXPECT_EQ(test, memcmp(&sa.asked.dgid, &gid, sizeof(gid)), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(&sa.asked.sgid, &world->intf->local_gid, sizeof(gid)), 0);
+	KUNIT_EXPECT_EQ(test, be16_to_cpu(sa.asked.pkey), WORLD_PKEY);
+	KUNIT_EXPECT_EQ(test, (int)sa.asked.numb_path, 1);
+	KUNIT_EXPECT_EQ(test, sa.mask & (IB_SA_PATH_REC_DGID | IB_SA_PATH_REC_SGID |
+					 IB_SA_PATH_REC_PKEY | IB_SA_PATH_REC_NUMB_PATH),
+			IB_SA_PATH_REC_DGID | IB_SA_PATH_REC_SGID |
+			IB_SA_PATH_REC_PKEY | IB_SA_PATH_REC_NUMB_PATH);
+}
+
+static void answer_sends_what_waits(struct kunit *test)
+{
+	struct ipoib_path *path = add(test, 1);
+
+	world_hold_back(test, &path->dest);
+	world_hold_back(test, &path->dest);
+	resolve(path);
+	KUNIT_EXPECT_EQ(test, world->sent, 0U);
+	answer(0, 5);
+	world_settle();
+	KUNIT_EXPECT_EQ(test, world->sent, 2U);
+	KUNIT_EXPECT_EQ(test, path->dlid, 5);
+	KUNIT_EXPECT_FALSE(test, test_bit(IPOIB_PATH_BUSY, &path->state));
+}
+
+static void one_question_at_a_time(struct kunit *test)
+{
+	struct ipoib_path *path = add(test, 1);
+	int i;
+
+	for (i = 0; i < 10; i++)
+		resolve(path);
+	KUNIT_EXPECT_EQ(test, sa.queries, 1U);
+	answer(0, 5);
+	world_settle();
+	resolve(path);
+	KUNIT_EXPECT_EQ(test, sa.queries, 2U);
+}
+
+static void second_path_to_a_gid(struct kunit *test)
+{
+	union ib_gid gid = world_gid(1);
+
+	add(test, 1);
+	local_bh_disable();
+	KUNIT_EXPECT_NULL(test, ipoib_path_create(world->intf, &gid));
+	local_bh_enable();
+}
+
+/* 100 ms, then twice as long each time; then the packets are given up. */
+static void refusals_back_off_and_end(struct kunit *test)
+{
+	struct ipoib_path *path = add(test, 1);
+	int i;
+
+	world_hold_back(test, &path->dest);
+	resolve(path);
+	for (i = 0; i < PATH_ATTEMPTS_MAX; i++) {
+		answer(-EHOSTUNREACH, 0);
+		world_settle();
+		KUNIT_ASSERT_TRUE(test, exists(1));
+		KUNIT_EXPECT_LE(test, world_due(&path->query_work), 100 << i);
+		KUNIT_EXPECT_GT(test, world_due(&path->query_work), 75 << i);
+		resolve(path);			/* more packets do not hurry it */
+		KUNIT_EXPECT_EQ(test, sa.queries, 1U + i);
+		world_hurry(&path->query_work);
+		KUNIT_EXPECT_EQ(test, sa.queries, 2U + i);
+	}
+	answer(-EHOSTUNREACH, 0);
+	world_settle();
+	KUNIT_EXPECT_FALSE(test, exists(1));
+	KUNIT_EXPECT_EQ(test, world->dropped, 1U);
+}
+
+static void nobody_waits_for_the_answer(struct kunit *test)
+{
+	resolve(add(test, 1));
+	answer(-EHOSTUNREACH, 0);
+	world_settle();
+	KUNIT_EXPECT_FALSE(test, exists(1));
+	KUNIT_EXPECT_EQ(test, sa.queries, 1U);
+}
+
+static void success_without_a_record(struct kunit *test)
+{
+	resolve(add(test, 1));
+	sa.callback(0, NULL, 0, sa.context);
+	sa.context = NULL;
+	world_settle();
+	KUNIT_EXPECT_FALSE(test, exists(1));
+}
+
+/* The SA is away for a while: what we know stays in use. */
+static void silence_keeps_the_handle(struct kunit *test)
+{
+	struct ipoib_path *path = known(test, 1, 5);
+	struct ipoib_ah *ah = path->dest.ah;
+	int i;
+
+	resolve(path);
+	for (i = 0; i < PATH_ATTEMPTS_MAX; i++) {
+		answer(-ETIMEDOUT, 0);
+		world_settle();
+		world_hurry(&path->query_work);
+	}
+	answer(-ETIMEDOUT, 0);
+	world_settle();
+	KUNIT_ASSERT_TRUE(test, exists(1));
+	KUNIT_EXPECT_PTR_EQ(test, path->dest.ah, ah);
+	KUNIT_EXPECT_TRUE(test, test_bit(IPOIB_PATH_STALE, &path->state));
+	resolve(path);				/* the next packet asks again */
+	KUNIT_EXPECT_EQ(test, sa.queries, 3U + PATH_ATTEMPTS_MAX);
+}
+
+static void refusal_of_a_known_path_forgets_it(struct kunit *test)
+{
+	struct ipoib_path *path = known(test, 1, 5);
+	int i;
+
+	resolve(path);
+	for (i = 0; i < PATH_ATTEMPTS_MAX; i++) {
+		answer(-EHOSTUNREACH, 0);
+		world_settle();
+		world_hurry(&path->query_work);
+	}
+	answer(-EHOSTUNREACH, 0);
+	world_settle();
+	KUNIT_EXPECT_FALSE(test, exists(1));
+}
+
+static void asking_fails(struct kunit *test)
+{
+	struct ipoib_path *path = add(test, 1);
+
+	sa.refuse = -ENOMEM;
+	world_hold_back(test, &path->dest);
+	resolve(path);
+	KUNIT_EXPECT_TRUE(test, exists(1));
+	KUNIT_EXPECT_GT(test, world_due(&path->query_work), 0);
+	sa.refuse = 0;
+	world_hurry(&path->query_work);
+	answer(0, 5);
+	world_settle();
+	KUNIT_EXPECT_EQ(test, world->sent, 1U);
+}
+
+static void asking_fails_with_nothing_waiting(struct kunit *test)
+{
+	sa.refuse = -ENODEV;
+	resolve(add(test, 1));		/* destroyed by its own work */
+	KUNIT_EXPECT_FALSE(test, exists(1));
+}
+
+static void answers_that_cannot_be_used(struct kunit *test)
+{
+	struct ipoib_path *path = add(test, 1);
+
+	world_hold_back(test, &path->dest);
+	resolve(path);
+	sa.bad_record = -EINVAL;
+	answer(0, 5);
+	world_settle();
+	KUNIT_EXPECT_NULL(test, path->dest.ah);
+	KUNIT_EXPECT_GT(test, world_due(&path->query_work), 0);
+	sa.bad_record = 0;
+	world->no_handles = true;
+	world_hurry(&path->query_work);
+	answer(0, 5);
+	world_settle();
+	KUNIT_EXPECT_NULL(test, path->dest.ah);
+	KUNIT_EXPECT_EQ(test, path->dlid, 0);
+	world->no_handles = false;
+	world_hurry(&path->query_work);
+	answer(0, 6);
+	world_settle();
+	KUNIT_EXPECT_NOT_NULL(test, path->dest.ah);
+	KUNIT_EXPECT_EQ(test, path->dlid, 6);
+	KUNIT_EXPECT_EQ(test, path->attempts, 0U);
+}
+
+static void new_answer_replaces_the_handle(struct kunit *test)
+{
+	struct ipoib_path *path = known(test, 1, 5);
+	struct ipoib_ah *ah = path->dest.ah;
+
+	resolve(path);
+	KUNIT_EXPECT_PTR_EQ(test, path->dest.ah, ah);
+	answer(0, 9);
+	world_settle();
+	KUNIT_EXPECT_PTR_NE(test, path->dest.ah, ah);
+	KUNIT_EXPECT_EQ(test, path->dlid, 9);
+	ipoib_ah_reap(world->intf, false);
+	KUNIT_EXPECT_EQ(test, world->handles, 1U);
+}
+
+static void forgotten_while_asking(struct kunit *test)
+{
+	struct ipoib_path *path = add(test, 1);
+
+	world_hold_back(test, &path->dest);
+	resolve(path);
+	destroy(path);
+	KUNIT_EXPECT_EQ(test, sa.cancelled, 1U);
+	KUNIT_EXPECT_NULL(test, sa.context);
+	KUNIT_EXPECT_EQ(test, world->dropped, 1U);
+	KUNIT_EXPECT_FALSE(test, exists(1));
+}
+
+static void forgotten_while_backing_off(struct kunit *test)
+{
+	struct ipoib_path *path = add(test, 1);
+
+	world_hold_back(test, &path->dest);
+	resolve(path);
+	answer(-EHOSTUNREACH, 0);
+	world_settle();
+	destroy(path);
+	KUNIT_EXPECT_EQ(test, sa.cancelled, 0U);
+	KUNIT_EXPECT_EQ(test, sa.queries, 1U);
+}
+
+static void flush_levels(struct kunit *test)
+{
+	struct ipoib_path *one = known(test, 1, 5), *two = known(test, 2, 6);
+
+	ipoib_paths_mark_stale(world->intf);
+	KUNIT_EXPECT_TRUE(test, test_bit(IPOIB_PATH_STALE, &one->state));
+	KUNIT_EXPECT_TRUE(test, test_bit(IPOIB_PATH_STALE, &two->state));
+	KUNIT_EXPECT_NOT_NULL(test, one->dest.ah);
+	resolve(one);				/* asking makes it fresh */
+	KUNIT_EXPECT_FALSE(test, test_bit(IPOIB_PATH_STALE, &one->state));
+	answer(0, 5);
+	world_settle();
+	ipoib_paths_forget_ah(world->intf);
+	KUNIT_EXPECT_TRUE(test, test_bit(IPOIB_PATH_STALE, &one->state));
+	KUNIT_EXPECT_NULL(test, one->dest.ah);
+	KUNIT_EXPECT_NULL(test, two->dest.ah);
+}
+
+static void flush_of_an_empty_table(struct kunit *test)
+{
+	ipoib_paths_mark_stale(world->intf);
+	ipoib_paths_forget_ah(world->intf);
+	KUNIT_EXPECT_EQ(test, sa.queries, 0U);
+}
+
+/* A port heard from under another LID has moved; once a second is enough. */
+static void heard_from_another_lid(struct kunit *test)
+{
+	struct ipoib_path *path = known(test, 1, 5);
+	union ib_gid gid = world_gid(1), other = world_gid(2);
+
+	ipoib_path_heard(world->intf, &gid, 5);
+	KUNIT_EXPECT_FALSE(test, test_bit(IPOIB_PATH_STALE, &path->state));
+	ipoib_path_heard(world->intf, &other, 6);	/* not one of ours */
+	KUNIT_EXPECT_FALSE(test, test_bit(IPOIB_PATH_STALE, &path->state));
+	ipoib_path_heard(world->intf, &gid, 6);
+	KUNIT_EXPECT_TRUE(test, test_and_clear_bit(IPOIB_PATH_STALE, &path->state));
+	ipoib_path_heard(world->intf, &gid, 7);
+	KUNIT_EXPECT_FALSE(test, test_bit(IPOIB_PATH_STALE, &path->state));
+	path->heard = jiffies - HZ;
+	ipoib_path_heard(world->intf, &gid, 7);
+	KUNIT_EXPECT_TRUE(test, test_bit(IPOIB_PATH_STALE, &path->state));
+}
+
+static void heard_before_the_answer(struct kunit *test)
+{
+	struct ipoib_path *path = add(test, 1);
+	union ib_gid gid = world_gid(1);
+
+	ipoib_path_heard(world->intf, &gid, 6);
+	KUNIT_EXPECT_FALSE(test, test_bit(IPOIB_PATH_STALE, &path->state));
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(what_is_asked),
+	KUNIT_CASE(answer_sends_what_waits),
+	KUNIT_CASE(one_question_at_a_time),
+	KUNIT_CASE(second_path_to_a_gid),
+	KUNIT_CASE(refusals_back_off_and_end),
+	KUNIT_CASE(nobody_waits_for_the_answer),
+	KUNIT_CASE(success_without_a_record),
+	KUNIT_CASE(silence_keeps_the_handle),
+	KUNIT_CASE(refusal_of_a_known_path_forgets_it),
+	KUNIT_CASE(asking_fails),
+	KUNIT_CASE(asking_fails_with_nothing_waiting),
+	KUNIT_CASE(answers_that_cannot_be_used),
+	KUNIT_CASE(new_answer_replaces_the_handle),
+	KUNIT_CASE(forgotten_while_asking),
+	KUNIT_CASE(forgotten_while_backing_off),
+	KUNIT_CASE(flush_levels),
+	KUNIT_CASE(flush_of_an_empty_table),
+	KUNIT_CASE(heard_from_another_lid),
+	KUNIT_CASE(heard_before_the_answer),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "ipoib_path",
+	.init = setup,
+	.exit = teardown,
+	.test_cases = cases,
+};
+kunit_test_suite(suite);
+
+MODULE_LICENSE("Dual MIT/GPL");
+MODULE_DESCRIPTION("KUnit: paths of an interface");
