@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""The harness itself: it must notice what the tests rely on it to notice."""
+
+import json
+
+import pytest
+
+from harness import MARK, SEPARATOR, Config, difference, parse_state, splats_since_mark, until
+
+LINK = {"ifname": "ib0", "flags": ["UP"], "mtu": 4092, "operstate": "UP",
+        "link_type": "infiniband", "address": "00:00:00:42:fe:80:00:01", "txqlen": 256}
+
+
+def state(link=LINK, resources=(), members=()):
+    """A host's state as STATE_COMMANDS print it."""
+    parts = [[link], [], [{"ifname": "ib0", "maddr": list(members)}], [], [],
+             [dict(ifindex=0, ifname="sib0", **dict(resources))], [], []]
+    return parse_state(SEPARATOR.join(json.dumps(part) for part in parts))
+
+
+def test_difference_tells_what_changed():
+    assert difference(state(), state()) == []
+    lines = difference({"h1": state()}, {"h1": state(LINK | {"mtu": 1280})})
+    assert lines == ["/h1/links/ib0/mtu: was 4092, is 1280"]
+    assert difference(state(resources={"qp": 3}), state(resources={"qp": 4}))
+    assert difference(state(), state(members=[{"family": "inet", "address": "239.0.0.1"}]))
+
+
+def test_only_the_qpn_of_an_address_may_change():
+    assert difference(state(), state(LINK | {"address": "00:00:00:43:fe:80:00:01"})) == []
+    assert difference(state(), state(LINK | {"address": "00:00:00:42:fe:80:00:02"}))
+
+
+def test_until_waits_and_gives_up():
+    values = iter([0, 0, 7])
+    assert until(lambda: next(values), 5, "a value", interval=0) == 7
+    with pytest.raises(AssertionError, match="not within 0.05 s: seen 3"):
+        until(lambda: False, 0.05, lambda: "seen 3", interval=0.01)
+
+
+def test_splats_before_the_mark_belong_to_others():
+    old = "[    1.0] WARNING: CPU: 0 PID: 1 at mm/slub.c:1 f+0x1/0x2\n"
+    mark = f"[    2.0] {MARK}start test_x\n"
+    assert splats_since_mark("h1", old + mark) == []
+    assert len(splats_since_mark("h1", mark + old)) == 1
+    assert len(splats_since_mark("h1", old)) == 1, "no mark: everything counts"
+
+
+def test_config_names_and_arguments():
+    assert str(Config("6.1")) == "6.1-ours-4096"
+    assert str(Config("6.12", "ours", "intree", 2048)) == "6.12-ours+intree-2048"
+    assert Config("6.1", h2="intree").arguments() == [
+        "--kernel", "6.1", "--driver", "h1=ours", "--driver", "h2=intree", "--ib-mtu", "4096"]
