@@ -122,7 +122,7 @@ def explain(plan):
 
 def up(plan, kernel, progress, lock_fd):
     """Bring the lab up. Raises LabError with the reason if it cannot."""
-    state.LOGS.mkdir(parents=True, exist_ok=True)
+    state.logs().mkdir(parents=True, exist_ok=True)
     for host in plan["hosts"]:
         Path(host["console"]).unlink(missing_ok=True)
     prepare(plan, kernel, progress)

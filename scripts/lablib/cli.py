@@ -172,7 +172,7 @@ def cmd_status(arguments):
 
 def cmd_logs(arguments):
     about = state.read("lab.json") or {}
-    default = state.LOGS / f"{arguments.host}.console"
+    default = state.logs() / f"{arguments.host}.console"
     path = Path(about.get("consoles", {}).get(arguments.host, default))
     if not path.exists():
         raise LabError(f"no console of a host '{arguments.host}'", USAGE)

@@ -20,70 +20,99 @@ READ_SIZE = 32 * 1024
 NOT_REACHED = 255  # exit status of `exec` when the command could not be run, as ssh's
 
 
-def _connect():
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        connection.connect(str(state.socket_path()))
-    except OSError:
-        connection.close()
-        if state.exists():
-            raise NoLab("the lab's daemon does not answer "
-                        "(clean up with: scripts/lab down)") from None
-        raise NoLab() from None
-    return connection
+class Connection:
+    """A connection to the daemon.
 
+    A daemon that has closed is noticed when reading, not when writing: what it
+    said last is still to be read.
+    """
 
-def _request(connection, **fields):
-    connection.sendall(ch.frame(0, ch.REQUEST, json.dumps(fields).encode()))
+    def __init__(self, timeout=None):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.parser = ch.Parser()
+        try:
+            self.socket.connect(str(state.socket_path()))
+        except OSError:
+            self.socket.close()
+            if state.exists():
+                raise NoLab("the lab's daemon does not answer "
+                            "(clean up with: scripts/lab down)") from None
+            raise NoLab() from None
+        self.socket.settimeout(timeout)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+    def fileno(self):
+        return self.socket.fileno()
+
+    def send(self, kind, payload=b""):
+        self.send_frame(ch.frame(0, kind, payload))
+
+    def send_frame(self, frame):
+        try:
+            self.socket.sendall(frame)
+        except ConnectionError:
+            pass
+
+    def request(self, **fields):
+        self.send(ch.REQUEST, json.dumps(fields).encode())
+
+    def read(self):
+        """Wait for data; its frames as (kind, payload). NoLab at the end."""
+        try:
+            data = self.socket.recv(READ_SIZE)
+        except ConnectionError:
+            data = b""
+        if not data:
+            raise NoLab("the lab went away")
+        return [(kind, payload) for _, kind, payload in self.parser.feed(data)]
 
 
 def ask(op, timeout=60, **fields):
     """One request; returns its result or raises LabError."""
-    with _connect() as connection:
-        connection.settimeout(timeout)
+    with Connection(timeout) as connection:
+        connection.request(op=op, **fields)
         try:
-            _request(connection, op=op, **fields)
-            parser = ch.Parser()
-            while data := connection.recv(READ_SIZE):
-                for _, _, payload in parser.feed(data):
-                    answer = json.loads(payload)
-                    if "error" in answer:
-                        raise LabError(answer["error"])
-                    return answer["result"]
+            while not (frames := connection.read()):
+                pass
         except TimeoutError:
             raise LabError(f"the lab's daemon does not answer within {timeout} s") from None
-        except ConnectionError:
-            pass
-    raise NoLab("the lab went away")
+    answer = json.loads(frames[0][1])
+    if "error" in answer:
+        raise LabError(answer["error"])
+    return answer["result"]
 
 
 def capture(host, argv, timeout=60):
     """Run a command in a guest. Returns (status, stdout, stderr) as text."""
     outputs = {ch.STDOUT: bytearray(), ch.STDERR: bytearray()}
-    with _connect() as connection:
-        connection.settimeout(timeout)
-        _request(connection, op="exec", host=host, command={"argv": argv})
-        connection.sendall(ch.frame(0, ch.STDIN))
-        parser = ch.Parser()
+
+    def texts():
+        return [bytes(output).decode(errors="replace") for output in outputs.values()]
+
+    with Connection(timeout) as connection:
+        connection.request(op="exec", host=host, command={"argv": argv})
+        connection.send(ch.STDIN)
         try:
-            while data := connection.recv(READ_SIZE):
-                for _, kind, payload in parser.feed(data):
+            while True:
+                for kind, payload in connection.read():
                     if kind in outputs:
                         outputs[kind] += payload
-                        connection.sendall(ch.credit(0, kind, len(payload)))
+                        connection.send_frame(ch.credit(0, kind, len(payload)))
                     elif kind == ch.EXIT:
-                        texts = [bytes(o).decode(errors="replace") for o in outputs.values()]
-                        return _status(json.loads(payload), host), *texts
+                        return _status(json.loads(payload), host), *texts()
         except TimeoutError:
-            texts = " ".join(bytes(o).decode(errors="replace") for o in outputs.values())
-            raise LabError(f"{host}: {' '.join(argv)}: not done within {timeout} s {texts}") \
-                from None
-    raise NoLab("the lab went away")
+            raise LabError(f"{host}: {' '.join(argv)}: not done within {timeout} s "
+                           f"{' '.join(texts())}") from None
 
 
 def _status(result, host):
     if "error" in result:
-        raise LabError(f"{host}: {result['error']}", code=NOT_REACHED)
+        raise LabError(result["error"], code=NOT_REACHED)
     return result["status"] if "status" in result else 128 + result["signal"]
 
 
@@ -97,15 +126,14 @@ class Stream:
         self.host = host
         self.terminal = terminal
         self.window = ch.WINDOW
-        self.connection = _connect()
-        self.parser = ch.Parser()
+        self.connection = Connection()
         self.selector = selectors.PollSelector()  # epoll refuses plain files
         command = {"argv": argv}
         if terminal:
             rows, cols = self._size()
             command |= {"tty": True, "rows": rows, "cols": cols,
                         "env": {"TERM": os.environ.get("TERM", "dumb")}}
-        _request(self.connection, op="exec", host=host, command=command)
+        self.connection.request(op="exec", host=host, command=command)
 
     @staticmethod
     def _size():
@@ -115,9 +143,6 @@ class Stream:
         except OSError:
             pass
         return size[0], size[1]
-
-    def _send(self, kind, payload=b""):
-        self.connection.sendall(ch.frame(0, kind, payload))
 
     def run(self):
         """Carry everything until the command ends. Returns its exit status."""
@@ -148,10 +173,7 @@ class Stream:
                 elif key.fd == wake_read:
                     self._on_signals(os.read(wake_read, 64))
                 else:
-                    data = self.connection.recv(READ_SIZE)
-                    if not data:
-                        raise NoLab("the lab went away")
-                    for _, kind, payload in self.parser.feed(data):
+                    for kind, payload in self.connection.read():
                         if kind == ch.EXIT:
                             return _status(json.loads(payload), self.host)
                         self._on_frame(kind, payload)
@@ -161,14 +183,14 @@ class Stream:
             os.fstat(0)
             self.selector.register(0, selectors.EVENT_READ)
         except (OSError, ValueError):  # closed: the command reads end of file
-            self._send(ch.STDIN)
+            self.connection.send(ch.STDIN)
 
     def _on_stdin(self):
         try:
             data = os.read(0, min(READ_SIZE, self.window))
         except OSError:  # a background job does not own the terminal
             data = b""
-        self._send(ch.STDIN, data)
+        self.connection.send(ch.STDIN, data)
         self.window -= len(data)
         if not data or self.window == 0:
             self.selector.unregister(0)
@@ -177,14 +199,14 @@ class Stream:
         for number in numbers:
             if number == signal.SIGWINCH:
                 if self.terminal:
-                    self._send(ch.WINSIZE, ch.WINSIZE_BODY.pack(*self._size()))
+                    self.connection.send(ch.WINSIZE, ch.WINSIZE_BODY.pack(*self._size()))
             elif number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                self._send(ch.SIGNAL, bytes([number]))
+                self.connection.send(ch.SIGNAL, bytes([number]))
 
     def _on_frame(self, kind, payload):
         if kind in (ch.STDOUT, ch.STDERR):
             self._write(1 if kind == ch.STDOUT else 2, payload)
-            self.connection.sendall(ch.credit(0, kind, len(payload)))
+            self.connection.send_frame(ch.credit(0, kind, len(payload)))
         elif kind == ch.CREDIT:
             _, count = ch.CREDIT_BODY.unpack(payload)
             if self.window == 0:

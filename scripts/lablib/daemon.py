@@ -117,7 +117,12 @@ class Daemon:
         for entry in self.cables:
             ends.update(zip(entry["ends"], cable(), strict=True))
         for name, guest in self.guests.items():
-            ports = [ends.get(f"{name}:{port}") for port in range(self.plan["ports"])]
+            names = [f"{name}:{port}" for port in range(self.plan["ports"])]
+            for end in names:
+                if end not in ends:  # a cable that leads nowhere
+                    ends[end], nowhere = cable()
+                    nowhere.close()
+            ports = [ends[end] for end in names]
             reader, guest.writer = await guest.qemu.start(guest.host, self.plan["options"], ports)
             self._spawn(guest.pump(reader))
             self._spawn(guest.watch())
@@ -248,7 +253,7 @@ def start(plan, lock_fd):
     The daemon inherits @lock_fd and keeps it for life. Raises LabError with the
     daemon's last words if it could not start.
     """
-    log = state.LOGS / "daemon.log"
+    log = state.logs() / "daemon.log"
     ready_read, ready_write = os.pipe()
     sys.stdout.flush()
     pid = os.fork()

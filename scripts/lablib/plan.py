@@ -67,7 +67,7 @@ def make(arguments):
     names = [f"h{number}" for number in range(1, arguments.hosts + 1)]
     driver = drivers(names, arguments.driver)
     hosts = [{"name": name, "number": number, "driver": driver[name],
-              "console": str(state.LOGS / f"{name}.console"),
+              "console": str(state.logs() / f"{name}.console"),
               "ports": [_port(number, port) for port in range(arguments.ports)]}
              for number, name in enumerate(names, 1)]
     cables = [{"ends": [f"{name}:{port}" for name in names], "up": True}

@@ -39,10 +39,7 @@ def cable():
 
 
 def command_line(host, options, fds):
-    """The arguments of QEMU for @host; @fds: agent, monitor, and a cable per port.
-
-    A cable of None leads nowhere.
-    """
+    """The arguments of QEMU for @host; @fds: agent, monitor, and a cable per port."""
     accel = "kvm" if options["accel"] == "kvm" else "tcg,thread=multi"
     cpu = "host" if options["accel"] == "kvm" else options["cpu"]
     line = [
@@ -66,10 +63,7 @@ def command_line(host, options, fds):
         line += ["-fsdev", f"local,id={tag},path={path},security_model=none,readonly=on{extra}",
                  "-device", f"virtio-9p-pci,fsdev={tag},mount_tag={tag}"]
     for port, fd in enumerate(fds["cables"]):
-        if fd is None:
-            line += ["-netdev", f"hubport,id=cable{port},hubid={port}"]
-        else:
-            line += ["-netdev", f"dgram,id=cable{port},local.type=fd,local.str={fd}"]
+        line += ["-netdev", f"dgram,id=cable{port},local.type=fd,local.str={fd}"]
         line += ["-device", f"virtio-net-pci,id=port{port},netdev=cable{port},"
                             f"mac={mac(host['number'], port)},romfile="]
     return line
@@ -94,8 +88,8 @@ class Qemu:
         ours_agent, theirs_agent = socket.socketpair()
         ours_monitor, theirs_monitor = socket.socketpair()
         fds = {"agent": theirs_agent.fileno(), "monitor": theirs_monitor.fileno(),
-               "cables": [end and end.fileno() for end in cables]}
-        inherited = [fds["agent"], fds["monitor"], *[f for f in fds["cables"] if f is not None]]
+               "cables": [end.fileno() for end in cables]}
+        inherited = [fds["agent"], fds["monitor"], *fds["cables"]]
         self.process = await asyncio.create_subprocess_exec(
             *command_line(host, options, fds), pass_fds=inherited,
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL,

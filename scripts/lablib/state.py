@@ -17,7 +17,6 @@ from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[2]
 BUILD = TOP / "build" / "lab"
-LOGS = TOP / "build" / "logs" / "lab"
 
 
 class LabError(Exception):
@@ -42,6 +41,12 @@ def folder():
     if os.getuid() == 0:
         return Path("/run/openipoib-lab")
     return Path(os.environ.get("XDG_RUNTIME_DIR", "/tmp")) / f"openipoib-lab-{os.getuid()}"
+
+
+def logs():
+    """Where consoles and the daemon's log go: kept after the lab's end."""
+    other = "OPENIPOIB_LAB_DIR" in os.environ
+    return TOP / "build" / "logs" / (f"lab-{folder().name}" if other else "lab")
 
 
 def socket_path():

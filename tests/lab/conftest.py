@@ -5,3 +5,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "guests: boots virtual hosts")
