@@ -142,27 +142,32 @@ def check_planted(tree: Path, modules: list[Path]) -> list[report.Case]:
         return cases + list(pool.map(one, modules))
 
 
+def _suites(args, tree: Path, mirror: Path) -> list[report.Case]:
+    """Build and run the suites of the command line."""
+    modules = [m for m in compile_suites(tree, mirror, "", args.coverage)
+               if fnmatch(m.stem, args.filter) or args.filter in m.stem]
+    if not modules:
+        return []
+    out, start = RESULTS / "kunit", time.monotonic()
+    cases = evaluate(out, modules, boot(tree, modules, out, args.coverage))
+    for module in modules:
+        prefix = module.stem.removesuffix("_kunit")
+        mine = [c for c in cases if c.name.startswith((prefix + ".", module.stem))]
+        bad = sum(c.result == report.FAILED for c in mine)
+        print(f"  {prefix:20} {len(mine):4} cases, {bad} failed")
+    print(f"  {time.monotonic() - start:.0f} s, log in {out}/console", flush=True)
+    if args.coverage:
+        coverage.show(mirror / "tests/kunit", out)
+    return cases
+
+
 def run(args) -> int:
     tree = stack.kernel(args)
-    mirror = stack.modules(tree)
-    modules = compile_suites(tree, mirror, "", args.coverage)
-    modules = [m for m in modules if fnmatch(m.stem, args.filter) or args.filter in m.stem]
-    cases: list[report.Case] = []
-    if modules:
-        out = RESULTS / "kunit"
-        start = time.monotonic()
-        status = boot(tree, modules, out, args.coverage)
-        cases = evaluate(out, modules, status)
-        for module in modules:
-            prefix = module.stem.removesuffix("_kunit")
-            mine = [c for c in cases if c.name.startswith((prefix + ".", module.stem))]
-            bad = sum(c.result == report.FAILED for c in mine)
-            print(f"  {prefix:20} {len(mine):4} cases, {bad} failed")
-        print(f"  {time.monotonic() - start:.0f} s, log in {out}/console", flush=True)
-        if args.coverage:
-            coverage.show(mirror / "tests/kunit", out)
-    if not args.no_planted and args.filter in ("*", "planted"):
-        cases += check_planted(tree, compile_suites(tree, mirror, "planted", False))
+    with stack.exclusive():
+        mirror = stack.modules(tree)
+        cases = _suites(args, tree, mirror)
+        if not args.no_planted and args.filter in ("*", "planted"):
+            cases += check_planted(tree, compile_suites(tree, mirror, "planted", False))
     return report.finish("kunit", cases, args.junit)
 
 

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 from . import build, report
@@ -29,6 +31,19 @@ def modules(tree: Path) -> Path:
     if done.returncode:
         raise build.BuildError("the drivers do not build for this kernel")
     return Path(done.stdout.splitlines()[-1])
+
+
+@contextmanager
+def exclusive():
+    """One run at a time in a checkout: they share modules and result folders."""
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    with open(RESULTS / "lock", "w", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("test-kernel: another run is under way here; waiting for it", flush=True)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def kernel(args) -> Path:
@@ -64,11 +79,12 @@ def run(args) -> int:
             print(f"test-kernel: no scenario '{name}': one of {', '.join(names())}", file=sys.stderr)
             return 1
     tree = kernel(args)
-    mirror = modules(tree)
     cases = []
-    for name in chosen:
-        print(f"=== stack {name}", flush=True)
-        cases.append(run_one(name, tree, mirror, args.intree))
+    with exclusive():
+        mirror = modules(tree)
+        for name in chosen:
+            print(f"=== stack {name}", flush=True)
+            cases.append(run_one(name, tree, mirror, args.intree))
     return report.finish("stack", cases, args.junit)
 
 
