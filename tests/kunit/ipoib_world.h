@@ -163,6 +163,7 @@ static int world_create(struct kunit *test)
 		return -ENOMEM;
 	/* never registered: unlocking its queue may still schedule the qdisc */
 	netdev_get_tx_queue(dev, 0)->qdisc = &noop_qdisc;
+	spin_lock_init(&dev->addr_list_lock);
 	intf = netdev_priv(dev);
 	world->intf = intf;
 	world->pd.device = world->ca;
