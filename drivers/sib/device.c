@@ -246,8 +246,8 @@ void sib_device_init(struct sib_dev *dev, const char *name, __be64 guid)
 	ibdev->phys_port_cnt = 1;
 	ibdev->num_comp_vectors = 1;
 	ibdev->local_dma_lkey = SIB_LKEY;
-	snprintf(ibdev->node_desc, sizeof(ibdev->node_desc), "%s %s", init_utsname()->nodename,
-		 name);
+	snprintf(ibdev->node_desc, sizeof(ibdev->node_desc), "%.47s %.15s",
+		 init_utsname()->nodename, name);
 	memcpy(dev->port.sma.node_desc, ibdev->node_desc, SIB_NODE_DESC_LEN);
 	ib_set_device_ops(ibdev, &sib_device_ops);
 }
