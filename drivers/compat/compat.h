@@ -38,18 +38,6 @@
 #define compat_num_prs unsigned int
 #endif
 
-/*
- * <net/page_pool.h> was split in 6.6, and pools that share pages no longer have
- * to say so.
- */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
-#define COMPAT_PAGE_POOL_H <net/page_pool.h>
-#define COMPAT_PP_FLAG_FRAG PP_FLAG_PAGE_FRAG
-#else
-#define COMPAT_PAGE_POOL_H <net/page_pool/helpers.h>
-#define COMPAT_PP_FLAG_FRAG 0
-#endif
-
 #endif /* __ASSEMBLY__ */
 
 #endif /* OPENIPOIB_COMPAT_H */

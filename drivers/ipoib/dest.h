@@ -50,7 +50,7 @@ struct ipoib_dest {
 	union ib_gid gid;
 	struct ipoib_ah *ah;
 	unsigned long used;
-	spinlock_t lock;
+	spinlock_t lock; /* guards what says so above */
 	struct sk_buff_head pending;
 	unsigned int pending_bytes;
 	struct list_head backlog;

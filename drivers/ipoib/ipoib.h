@@ -244,11 +244,11 @@ struct ipoib_intf {
 	wait_queue_head_t drained;
 
 	struct rhashtable dests;
-	spinlock_t dest_lock;
+	spinlock_t dest_lock; /* guards what says so above */
 	struct list_head dest_list;
 	struct list_head backlog;
 	atomic_t pending_bytes;
-	spinlock_t retired_lock;
+	spinlock_t retired_lock; /* guards retired */
 	struct list_head retired;
 	struct work_struct reap_work;
 

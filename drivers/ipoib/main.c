@@ -46,7 +46,7 @@ MODULE_PARM_DESC(recv_queue_size,
  * @intfs: struct ipoib_intf by their list member
  */
 struct ipoib_hca {
-	struct mutex lock;
+	struct mutex lock; /* guards intfs */
 	struct list_head intfs;
 };
 

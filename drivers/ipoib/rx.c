@@ -16,7 +16,7 @@
  * control before and after.
  */
 #include <linux/if_arp.h>
-#include COMPAT_PAGE_POOL_H
+#include "page_pool.h"
 
 #include "ipoib.h"
 #include "path.h"

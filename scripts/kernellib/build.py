@@ -32,7 +32,8 @@ PROGRESS_SECONDS = 15
 # Kept of the sources for building modules against them.
 SOURCE_KEEP = ("Makefile", "Kbuild", "Kconfig", "include", "scripts", "tools")
 SOURCE_ARCH = ("um", "x86")
-DROP = re.compile(r"(\.o|\.a|\.cmd|\.ko|\.mod|\.mod\.c|\.d|\.order|\.su)$|^\.tmp|^\.vmlinux|^vmlinux($|\.)|^modules-only")
+DROP = re.compile(r"(\.o|\.a|\.cmd|\.ko|\.mod|\.mod\.c|\.d|\.order|\.su)$|^\.tmp|^\.vmlinux"
+                  r"|^vmlinux($|\.)|^modules-only")
 
 
 class BuildError(Exception):

@@ -400,6 +400,7 @@ static struct kunit_suite suite = {
 	.exit = teardown,
 	.test_cases = cases,
 };
+
 kunit_test_suite(suite);
 
 MODULE_LICENSE("Dual MIT/GPL");

@@ -123,6 +123,7 @@ static struct kunit_suite suite = {
 	.name = "ipoib_proto",
 	.test_cases = cases,
 };
+
 kunit_test_suite(suite);
 
 MODULE_LICENSE("Dual MIT/GPL");

@@ -220,6 +220,7 @@ static struct kunit_suite suite = {
 	.init = setup,
 	.test_cases = cases,
 };
+
 kunit_test_suite(suite);
 
 MODULE_LICENSE("Dual MIT/GPL");

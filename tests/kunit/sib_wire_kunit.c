@@ -260,7 +260,7 @@ static void random_packets(struct kunit *test)
 			buf[8] = SIB_OP_UD_SEND | (buf[8] & 1);
 			buf[9] &= 0xF0;
 		}
-		if (sib_pkt_parse(buf, min(len, (u32)SIB_UD_MAX_HLEN), len, &out) == SIB_PKT_OK) {
+		if (sib_pkt_parse(buf, min_t(u32, len, SIB_UD_MAX_HLEN), len, &out) == SIB_PKT_OK) {
 			accepted++;
 			KUNIT_EXPECT_EQ(test, out.hlen + out.plen + out.pad + SIB_ICRC_LEN, len);
 		}
@@ -344,6 +344,7 @@ static struct kunit_suite suite = {
 	.name = "sib_wire",
 	.test_cases = cases,
 };
+
 kunit_test_suite(suite);
 
 MODULE_LICENSE("Dual MIT/GPL");

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
+# shellcheck disable=SC2086,SC2317  # "${N[@]}" is a command and its words
 # shellcheck shell=bash
 # What the scenarios of this folder share: two HCAs on one cable in one kernel,
 # the second port's interface in a network namespace of its own, OpenSM on the
 # first. SIB_KO and IPOIB_KO name the modules.
 set -euo pipefail
 
-N="ip netns exec n1"
+N=(ip netns exec n1)
 
 
 fail() {
@@ -102,15 +103,15 @@ addresses() {
 	second=$(netdev_of sib1)
 	[[ $first == ib0 ]] || ip link set "$first" name ib0
 	ip netns list | grep -qw n1 || ip netns add n1
-	$N ip link set lo up
+	"${N[@]}" ip link set lo up
 	ip link set "$second" netns n1
-	[[ $second == ib1 ]] || $N ip link set "$second" name ib1
+	[[ $second == ib1 ]] || "${N[@]}" ip link set "$second" name ib1
 	ip address add 10.0.0.1/24 dev ib0
 	ip -6 address add fd00::1/64 dev ib0 nodad
-	$N ip address add 10.0.0.2/24 dev ib1
-	$N ip -6 address add fd00::2/64 dev ib1 nodad
+	"${N[@]}" ip address add 10.0.0.2/24 dev ib1
+	"${N[@]}" ip -6 address add fd00::2/64 dev ib1 nodad
 	ip link set ib0 up
-	$N ip link set ib1 up
+	"${N[@]}" ip link set ib1 up
 	wait_for 30 is_running ib0
 	wait_for 30 ping -c 1 -W 1 10.0.0.2
 }
@@ -133,7 +134,7 @@ stack_down() {
 	rmmod ib_ipoib
 	local hca
 	for hca in sib0 sib1; do
-		[[ ! -e /sys/class/infiniband/$hca ]] || rdma link delete $hca
+		[[ ! -e /sys/class/infiniband/$hca ]] || rdma link delete "$hca"
 	done
 	rmmod sib
 	ip netns delete n1 2>/dev/null || true
@@ -143,13 +144,14 @@ stack_down() {
 
 # traffic in the background until traffic_stop
 traffic_start() {
-	$N iperf3 -s -1 >/dev/null 2>&1 &
+	"${N[@]}" iperf3 -s -1 >/dev/null 2>&1 &
 	SERVER=$!
-	wait_for 10 $N bash -c 'ss -Hltn | grep -q :5201'
+	wait_for 10 "${N[@]}" bash -c 'ss -Hltn | grep -q :5201'
 	iperf3 -c 10.0.0.2 -t 600 >/dev/null 2>&1 &
 	CLIENT=$!
 	ping -i 0.01 -q 10.0.0.2 >/dev/null 2>&1 &
 	PINGER=$!
+	# shellcheck disable=SC2317  # called by wait_for
 	moved() { (($(cat /sys/class/net/ib0/statistics/tx_packets) > 200)); }
 	wait_for 20 moved
 }

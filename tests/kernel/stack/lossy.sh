@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
+# shellcheck disable=SC2086,SC2317  # "${N[@]}" is a command and its words
 # shellcheck shell=bash
 # A cable that loses, duplicates, reorders and corrupts frames: the link
 # protocol hides all of it from IP.
@@ -12,9 +13,9 @@ grep -q ' 0% packet loss' /run/ping || fail "$(cat /run/ping)"
 grep -q duplicates /run/ping && fail "$(cat /run/ping)"
 step "transfer over a bad cable"
 head -c 1M /dev/urandom >/run/sent
-$N socat -u TCP-LISTEN:7,reuseaddr CREATE:/run/got &
+"${N[@]}" socat -u TCP-LISTEN:7,reuseaddr CREATE:/run/got &
 receiver=$!
-wait_for 10 $N bash -c 'ss -Hltn | grep -q :7'
+wait_for 10 "${N[@]}" bash -c 'ss -Hltn | grep -q :7'
 timeout 60 socat -u OPEN:/run/sent TCP:10.0.0.2:7 || fail "send"
 wait $receiver
 cmp /run/sent /run/got || fail "data differ"

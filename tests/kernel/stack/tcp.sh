@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
+# shellcheck disable=SC2086,SC2317  # "${N[@]}" is a command and its words
 # shellcheck shell=bash
 # Bulk data arrives whole, both ways, and through MTU changes.
 source "$STACK/lib.sh"
@@ -8,16 +9,16 @@ sum=$(sha256sum </run/sent)
 for mtu in 4092 2044 1500 1280 4092; do
 	step "transfer at MTU $mtu"
 	ip link set ib0 mtu $mtu
-	$N ip link set ib1 mtu $mtu
-	$N socat -u TCP6-LISTEN:7,ipv6only=0,reuseaddr CREATE:/run/got &
+	"${N[@]}" ip link set ib1 mtu $mtu
+	"${N[@]}" socat -u TCP6-LISTEN:7,ipv6only=0,reuseaddr CREATE:/run/got &
 	receiver=$!
-	wait_for 10 $N bash -c 'ss -Hltn | grep -q :7'
+	wait_for 10 "${N[@]}" bash -c 'ss -Hltn | grep -q :7'
 	timeout 60 socat -u OPEN:/run/sent TCP:10.0.0.2:7 || fail "send at $mtu"
 	wait $receiver || fail "receive at $mtu"
 	[[ $(sha256sum </run/got) == "$sum" ]] || fail "data differ at MTU $mtu"
 done
 step "iperf3"
-$N iperf3 -s -1 >/dev/null &
-wait_for 10 $N bash -c 'ss -Hltn | grep -q :5201'
+"${N[@]}" iperf3 -s -1 >/dev/null &
+wait_for 10 "${N[@]}" bash -c 'ss -Hltn | grep -q :5201'
 iperf3 -c 10.0.0.2 -t 2 -P 4 | tail -n 3
 stack_down

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
+# shellcheck disable=SC2086,SC2317  # "${N[@]}" is a command and its words
 # shellcheck shell=bash
 # HCAs go away under traffic: by rdma link del, and with the lower netdev.
 source "$STACK/lib.sh"
@@ -11,11 +12,11 @@ for round in 1 2 3; do
 	traffic_stop
 	stop_sm
 	rdma link add sib0 type sib netdev va
-	$N ip link set ib1 down
-	$N ip address flush dev ib1
+	"${N[@]}" ip link set ib1 down
+	"${N[@]}" ip address flush dev ib1
 	wait_for 20 port_is sib0 INIT
 	start_sm
-	$N ip link set ib1 netns 1
+	"${N[@]}" ip link set ib1 netns 1
 	addresses
 done
 traffic_start

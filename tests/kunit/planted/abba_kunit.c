@@ -29,6 +29,7 @@ static struct kunit_suite suite = {
 	.name = "planted_abba",
 	.test_cases = cases,
 };
+
 kunit_test_suite(suite);
 
 MODULE_LICENSE("Dual MIT/GPL");

@@ -26,6 +26,7 @@ static struct kunit_suite suite = {
 	.name = "planted_leak",
 	.test_cases = cases,
 };
+
 kunit_test_suite(suite);
 
 MODULE_LICENSE("Dual MIT/GPL");

@@ -19,6 +19,7 @@ static struct kunit_suite suite = {
 	.name = "planted_skip",
 	.test_cases = cases,
 };
+
 kunit_test_suite(suite);
 
 MODULE_LICENSE("Dual MIT/GPL");

@@ -24,6 +24,7 @@ static struct kunit_suite suite = {
 	.name = "planted_uaf",
 	.test_cases = cases,
 };
+
 kunit_test_suite(suite);
 
 MODULE_LICENSE("Dual MIT/GPL");
