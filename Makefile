@@ -13,7 +13,8 @@ help: ## list the entry points
 		while IFS='|' read -r name what; do printf '  %-17s %s\n' "$$name" "$$what"; done
 	@echo "The lab by hand: scripts/lab --help. One suite: scripts/run-tests --help."
 
-demo: bootstrap ## two hosts talk IP over InfiniBand; nothing is left behind
+demo: ## two hosts talk IP over InfiniBand; nothing is left behind
+	@scripts/bootstrap run build
 	@scripts/demo $(DEMO)
 
 test: bootstrap ## everything that CI runs
