@@ -114,7 +114,8 @@ class Allow:
     """One known splat that does not fail a run.
 
     kind: the splat's kind
-    line: an exact line of the report, without the time stamp
+    line: an exact line of the report, without the time stamp and without what
+          stands before a path of the kernel's tree
     trace: a function that has to stand in the report as well
     why: what it is and why it cannot be ours
     """
@@ -124,9 +125,9 @@ class Allow:
     why: str
 
     def covers(self, splat: "Splat") -> bool:
-        body = [message(l) for l in splat.excerpt.splitlines()]
-        return (splat.kind == self.kind and self.line in (l.strip() for l in body)
-                and any(self.trace in l for l in body))
+        body = [message(l).strip() for l in splat.excerpt.splitlines()]
+        return (splat.kind == self.kind and any(self.trace in l for l in body)
+                and any(l == self.line or l.endswith("/" + self.line) for l in body))
 
 
 @dataclass(frozen=True)
@@ -172,6 +173,7 @@ class _Report:
         self.kind = kind
         self.boxed = boxed      # opened by a cut-here line: all up to end trace is one
         self.headline = ""
+        self.named = False
         self.lines: list[str] = []
 
     def splat(self) -> Splat | None:
@@ -221,10 +223,9 @@ def scan(text_or_lines: str | Iterable[str], allow: Iterable[Allow] = ALLOW) -> 
 def _headline(report: _Report | None, close, number: int, kind: str, text: str) -> _Report:
     """Open a report for a headline, or refine the one it stands in."""
     if report is not None and report.boxed and number - report.number < TRACE_REACH:
-        # Inside a cut-here box: the first special kind names the whole box.
-        if report.kind in ("warn", "bug") and kind not in ("warn",) or report.headline.startswith("---"):
-            report.kind = kind if kind != "warn" or report.kind is None else report.kind
-            report.headline = text
+        # Inside a cut-here box the first headline names it, a special one before WARNING.
+        if not report.named or (report.kind == "warn" and kind != "warn"):
+            report.kind, report.headline, report.named = kind, text, True
         return report
     if report is not None and report.kind is None and kind == "page-alloc":
         return report           # said about the failure that was injected

@@ -435,7 +435,7 @@ static void mkey_protection(struct kunit *test)
 {
 	struct agent *a = test->priv;
 	struct ib_port_info *got = (void *)a->out.data;
-	int prot;
+	int prot, answer;
 
 	for (prot = 0; prot < 4; prot++) {
 		good_port_info(a);
@@ -445,8 +445,8 @@ static void mkey_protection(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, set(test, IB_SMP_ATTR_PORT_INFO, 1), 0);
 		a->in.mkey = cpu_to_be64(0xBAD);
 		a->in.method = IB_MGMT_METHOD_GET;
-		KUNIT_EXPECT_EQ(test, !!(sib_sma_process(&a->sma, true, 3, &a->in, &a->out, a->now) &
-					 IB_MAD_RESULT_REPLY), prot < 2);
+		answer = sib_sma_process(&a->sma, true, 3, &a->in, &a->out, a->now);
+		KUNIT_EXPECT_EQ(test, !!(answer & IB_MAD_RESULT_REPLY), prot < 2);
 		if (prot < 2)
 			KUNIT_EXPECT_EQ(test, be64_to_cpu(got->mkey), prot ? 0ULL : 0x5EC0ULL);
 		a->in.method = IB_MGMT_METHOD_SET;
@@ -568,7 +568,7 @@ static void traps_are_limited(struct kunit *test)
 	}
 	KUNIT_EXPECT_LE(test, a->num_sent, 3U);
 	KUNIT_EXPECT_GE(test, a->num_sent, 1U);
-	KUNIT_EXPECT_EQ(test, a->sma.qkey_violations, min(i, (unsigned int)U16_MAX));
+	KUNIT_EXPECT_EQ(test, a->sma.qkey_violations, min_t(unsigned int, i, U16_MAX));
 }
 
 static void no_trap_before_active(struct kunit *test)
@@ -680,6 +680,7 @@ static struct kunit_suite suite = {
 	.init = setup,
 	.test_cases = cases,
 };
+
 kunit_test_suite(suite);
 
 MODULE_LICENSE("Dual MIT/GPL");
