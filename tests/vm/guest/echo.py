@@ -4,8 +4,8 @@
 usage: echo.py ADDRESS do|dont SIZE[-SIZE[/STEP]]...
 With `do` packets are never fragmented, and up to 8 echoes are in flight. With
 `dont` it is one at a time: the kernel's ICMP socket, which sends the replies,
-holds two of the largest. Nothing is sent twice. Prints a JSON object: how many sizes were tried, and what went
-wrong at which size (at most 20 of them).
+holds two of the largest. Nothing is sent twice. Prints a JSON object: how many
+sizes were tried, and what went wrong at which size (at most 20 of them).
 """
 
 import json
