@@ -401,7 +401,7 @@ static void stopping_takes_buffers_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, world->intf->rxq.posted, 0U);
 }
 
-/* A restart with larger buffers, packets of the old ones still in the stack. */
+/* The broadcast group turns out to have the larger MTU. */
 static void larger_buffers(struct kunit *test)
 {
 	struct ipoib_rxq *rxq = &world->intf->rxq;
