@@ -98,12 +98,19 @@ io::Result<void> Fabric::turn()
 {
     if (auto sent = flush(); !sent)
         return sent;
-    for (Duration wait = turnLength;; wait = 0ms) {
+    if (auto received = receiveAll(turnLength); !received)
+        return received;
+    return flush();
+}
+
+io::Result<void> Fabric::receiveAll(Duration wait)
+{
+    for (;; wait = 0ms) {
         auto got = socket_.receive(wait);
         if (!got)
             return std::unexpected(got.error());
         if (!*got)
-            return flush();
+            return {};
         receive(**got);
     }
 }
@@ -127,6 +134,9 @@ io::Result<void> Fabric::send(io::View packet, std::uint8_t count)
     if (!open)
         return open;
     endpoint_.sendFrame(packet, count, Clock::now());
+    // Take what has come, so that it is acknowledged in time.
+    if (auto received = receiveAll(0ms); !received)
+        return received;
     return flush();
 }
 

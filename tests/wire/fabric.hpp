@@ -53,6 +53,8 @@ class Fabric
     Fabric(io::PacketSocket socket, std::uint64_t guid, std::uint32_t session);
 
     [[nodiscard]] io::Result<void> flush();
+    // Take every frame that has come, waiting so long for the first.
+    [[nodiscard]] io::Result<void> receiveAll(Duration wait);
     void receive(io::View frame);
 
     io::PacketSocket socket_;
