@@ -82,7 +82,7 @@ Result<void> PacketSocket::send(View frame) const
 Result<std::optional<Bytes>> PacketSocket::receive(std::chrono::milliseconds timeout)
 {
     const auto deadline = std::chrono::steady_clock::now() + timeout;
-    Bytes frame(maxFrame);
+    Bytes frame;
     for (;;) {
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
             deadline - std::chrono::steady_clock::now());
@@ -92,6 +92,7 @@ Result<std::optional<Bytes>> PacketSocket::receive(std::chrono::milliseconds tim
             return systemFail("poll");
         if (ready == 0)
             return std::optional<Bytes>{};
+        frame.resize(maxFrame); // not before there is something to put into it
         sockaddr_ll from{};
         socklen_t fromLength = sizeof from;
         const ssize_t got = ::recvfrom(fd_.get(), frame.data(), frame.size(), MSG_DONTWAIT,
