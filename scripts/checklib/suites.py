@@ -64,7 +64,7 @@ def all_suites():
         Suite("kunit", "kernel units on a debug kernel", "scripts/test-kernel",
               [["scripts/test-kernel", "kunit", "--junit", LOGS / "kunit.xml"]], 3600),
         Suite("stack", "OpenSM, sib and ib_ipoib on a debug kernel", "scripts/test-kernel",
-              [["scripts/test-kernel", "stack", "--junit", LOGS / "stack.xml"]], 1800),
+              [["scripts/test-kernel", "stack", "--junit", LOGS / "stack.xml"]], 2700),
         pytest_suite("guests", "the lab: commands, crashes, splats", "tests/lab", 900,
                      "-m", "guests"),
         pytest_suite("vm", "two hosts, stock kernels 6.1 and 6.12", "tests/vm", 4500),
