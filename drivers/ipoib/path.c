@@ -167,19 +167,22 @@ void ipoib_path_resolve(struct ipoib_path *path)
  * @path: path
  *
  * Context: control. Waits for the SA's callback, which waits for nothing; may be
- * called from the path's own work, of which then nothing is left to wait for.
+ * called from the path's own work: one of the two items is pending at a time, so
+ * then there is no other to wait for.
  */
 void ipoib_path_destroy(struct ipoib_path *path)
 {
 	struct ipoib_intf *intf = path->intf;
+	bool own = current_work() == &path->query_work.work ||
+		   current_work() == &path->answer_work;
 
 	ipoib_dest_unlink(intf, &path->dest);
-	if (current_work() != &path->query_work.work)
+	if (!own)
 		cancel_delayed_work_sync(&path->query_work);
 	if (path->query)
 		ib_sa_cancel_query(path->query_id, path->query);
 	wait_for_completion(&path->answered);
-	if (current_work() != &path->answer_work)
+	if (!own)
 		cancel_work_sync(&path->answer_work);
 	kfree_rcu(path, dest.rcu);
 }
