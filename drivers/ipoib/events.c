@@ -114,8 +114,14 @@ static void events_flush_work(struct work_struct *work)
 		return;
 	level = flush_take_level(intf);
 	netdev_dbg(intf->dev, "flush level %d\n", level);
-	if (!events_query_port(intf))
+	if (!events_query_port(intf)) {
+		/* Not forgotten: gc_work comes back to it. */
+		set_bit(level, &intf->flush);
+		if (intf->up)
+			mod_delayed_work(intf->wq, &intf->gc_work,
+					 RESTART_INTERVAL);
 		return;
+	}
 	if (events_query_gid(intf))
 		level = max(level, IPOIB_FLUSH_NORMAL);
 	if (!intf->up)
@@ -199,6 +205,8 @@ static void gc_work(struct work_struct *work)
 	gc_forget_idle(intf);
 	if (!intf->running)
 		ipoib_flush(intf, IPOIB_FLUSH_HEAVY);
+	else if (READ_ONCE(intf->flush))
+		queue_work(intf->wq, &intf->flush_work);
 	queue_delayed_work(intf->wq, &intf->gc_work, GC_INTERVAL);
 }
 
