@@ -72,7 +72,8 @@ HEADLINES = [(kind, re.compile(pattern)) for kind, pattern in (
     ("refcount", r"ref_tracker: "),
     ("kmemleak", r"unreferenced object 0x"),
     ("kmemleak", r"kmemleak: \d+ new suspected memory leaks"),
-    ("kmemleak", r"kmemleak: (?:Cannot|Memory pool|Freeing|Kernel memory leak detector disabled)"),
+    ("kmemleak", r"kmemleak: (?:Cannot (?!allocate a scan area)|Memory pool|Freeing"
+                 r"|Kernel memory leak detector disabled)"),
     ("netdev-refcount", r"unregister_netdevice: waiting for "),
     ("netdev-refcount", r"leaked reference\."),
     ("odebug", r"ODEBUG: "),
@@ -90,7 +91,6 @@ HEADLINES = [(kind, re.compile(pattern)) for kind, pattern in (
     ("oops", r"Unable to handle kernel "),
     ("bug", r"kernel BUG at "),
     ("panic", r"Kernel panic - not syncing"),
-    ("panic", r"Modules linked in:.*\n?.*Kernel panic"),
     ("net-debug", r"(?:DEBUG_NET_WARN_ON|skb_assert_len|\S+: caps=\(0x)"),
     ("net-debug", r"(?:hw csum failure|\S+: hw csum failure)"),
     ("warn", r"WARNING: CPU: \d+ PID: "),

@@ -35,6 +35,10 @@ port_is() {
 	[[ $(cat "/sys/class/infiniband/$1/ports/1/state") == *"$2" ]]
 }
 
+port_not() {
+	! port_is "$@"
+}
+
 is_running() {
 	[[ $(cat "/sys/class/net/$1/operstate") == up || $(cat "/sys/class/net/$1/carrier") == 1 ]]
 }
@@ -48,7 +52,7 @@ load_sib() {
 }
 
 load_ipoib() {
-	insmod "$IPOIB_KO" "$@"
+	insmod "$IPOIB_KO"
 }
 
 cable() {
@@ -121,7 +125,7 @@ stack_up() {
 	step "stack up"
 	cable
 	load_sib
-	load_ipoib "$@"
+	load_ipoib
 	hcas
 	start_sm
 	addresses
