@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 KERNELS := 6.1 6.12
 
-.PHONY: help demo test check modules unit kunit vm bench lab-up lab-down lab-status lab-shell \
+.PHONY: help demo test check modules unit kunit guests vm bench lab-up lab-down lab-status lab-shell \
 	bootstrap format clean
 
 help: ## list the entry points
@@ -31,6 +31,9 @@ unit: bootstrap ## C++ unit tests, with sanitizers
 
 kunit: bootstrap ## kernel unit tests, on a debug kernel
 	@scripts/run-tests kunit
+
+guests: bootstrap ## tests of the lab with virtual hosts; not part of make test
+	@scripts/run-tests guests
 
 vm: bootstrap ## tests on two virtual hosts
 	@scripts/run-tests vm

@@ -21,6 +21,7 @@ class Suite:
     """A suite: its commands, of which the last writes build/logs/<name>.xml.
 
     needs:   the file or folder it lives in
+    asked:   it runs only when it is named
     seconds: it is ended and failed after that long
     """
 
@@ -29,6 +30,7 @@ class Suite:
     needs: str
     commands: list
     seconds: int
+    asked: bool = False
     cases: list = field(default_factory=list)
     taken: float = 0.0
 
@@ -51,6 +53,11 @@ def pytest_suite(name, what, folder, seconds, *options):
 
 def all_suites():
     cmake = BUILD / "cmake"
+    # It kills daemons and guests in the middle of things and waits for what
+    # becomes of them: minutes that only a change of the lab is worth.
+    guests = pytest_suite("guests", "the lab: commands, crashes, splats", "tests/lab", 900,
+                          "-m", "guests")
+    guests.asked = True
     return [
         Suite("check", "format, lint, licences, headers", "scripts/check",
               [["scripts/check"]], 1800),
@@ -65,9 +72,8 @@ def all_suites():
               [["scripts/test-kernel", "kunit", "--junit", LOGS / "kunit.xml"]], 3600),
         Suite("stack", "OpenSM, sib and ib_ipoib on a debug kernel", "scripts/test-kernel",
               [["scripts/test-kernel", "stack", "--junit", LOGS / "stack.xml"]], 2700),
-        pytest_suite("guests", "the lab: commands, crashes, splats", "tests/lab", 900,
-                     "-m", "guests"),
         pytest_suite("vm", "two hosts, stock kernels 6.1 and 6.12", "tests/vm", 4500),
+        guests,
     ]
 
 
