@@ -36,16 +36,19 @@ def test_expiry(lab, family):
     """An entry stops being valid by itself and is confirmed again by use."""
     _, name, table = FAMILIES[family]
     own = f"net.{table}.neigh.ib0"
-    wanted = {f"{own}.base_reachable_time_ms": "1000", f"{own}.delay_first_probe_time": "1"}
+    wanted = {f"{own}.base_reachable_time_ms": "4000", f"{own}.delay_first_probe_time": "1"}
     saved = {key: lab.out("h1", "sysctl", "-n", key).strip() for key in wanted}
+
+    def confirmed_by_use():
+        lab.ping("h1", name("h2"), "-c2", "-i0.1", "-W5")
+        return entry(lab, "h1", family).get("state") == ["REACHABLE"]
+
     try:
         for key, value in wanted.items():
             lab.run("h1", "sysctl", "-qw", f"{key}={value}")
         flush(lab, "h1", family)
         for _ in range(3):
-            lab.ping("h1", name("h2"), "-c2", "-i0.1", "-W5")
-            until(lambda: entry(lab, "h1", family).get("state") == ["REACHABLE"], 20,
-                  lambda: f"entry is reachable: {entry(lab, 'h1', family)}")
+            until(confirmed_by_use, 30, lambda: f"entry is reachable: {entry(lab, 'h1', family)}")
             until(lambda: entry(lab, "h1", family).get("state") != ["REACHABLE"], 20,
                   lambda: f"entry expires: {entry(lab, 'h1', family)}")
         lab.ping("h1", name("h2"), "-c20", "-i0.3", "-W5")
