@@ -156,7 +156,7 @@ class Stream:
             signal.signal(number, lambda *_: None)
         try:
             if saved:
-                tty.setraw(0)
+                tty.setraw(0, termios.TCSADRAIN)  # keep what was typed ahead
             self.selector.register(self.connection, selectors.EVENT_READ)
             self.selector.register(wake_read, selectors.EVENT_READ)
             self._watch_stdin()

@@ -7,6 +7,7 @@ One host is enough for all of it, with the kernel's own driver.
 import hashlib
 import json
 import os
+import pty
 import re
 import signal
 import subprocess
@@ -140,6 +141,27 @@ def test_interrupt_is_passed_on(running):
     assert (caller.returncode, out) == (3, "got\n")
 
 
+@pytest.mark.timeout(60)
+def test_shell_on_a_terminal(running):
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([LAB, "shell", "h1"], env=running.environment | {"TERM": "vt100"},
+                               stdin=theirs, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    os.write(ours, b"echo $TERM on $(hostname); tty; exit 5\r")
+    seen = b""
+    while True:
+        try:
+            data = os.read(ours, 4096)
+        except OSError:  # the other end is closed
+            break
+        if not data:
+            break
+        seen += data
+    os.close(ours)
+    assert process.wait(30) == 5
+    assert b"vt100 on h1" in seen and b"/dev/pts/" in seen
+
+
 def test_up_twice(running):
     done = running(*UP)
     assert done.returncode == 1
@@ -175,6 +197,27 @@ def test_no_lab(lab):
     assert lab("status").returncode == 3
     assert lab("down").returncode == 3
     assert lab("exec", "h1", "--", "true").returncode == 255
+
+
+def carriers(lab, host):
+    done = lab("exec", host, "--", "sh", "-c", "cat /sys/class/net/ib[01]/carrier")
+    return done.stdout.split()
+
+
+def test_two_ports_are_two_subnets(lab):
+    """Each port has its own cable and subnet manager: one pulled, the other goes on."""
+    done = lab("up", "-q", "--ports", "2", "--driver", "intree", timeout=180)
+    assert done.returncode == 0, done.stderr
+    assert lab("cable", "h2:ib1", "down").returncode == 0
+    for host in ("h1", "h2"):
+        until(lambda host=host: carriers(lab, host) == ["1", "0"], 20, f"ib1 of {host} is down")
+    assert lab.run("ping", "-c", "1", "-W", "5", "10.10.0.2").returncode == 0
+    assert json.loads(lab("status", "-j").stdout)["cables"] == [
+        {"ends": ["h1:0", "h2:0"], "up": True}, {"ends": ["h1:1", "h2:1"], "up": False}]
+    assert lab("cable", "h1:1", "up").returncode == 0
+    until(lambda: lab.run("ping", "-c", "1", "-W", "1", "10.10.1.2").returncode == 0, 60,
+          "port 1 is back")
+    assert lab("down").returncode == 0
 
 
 def test_splat_is_reported(lab):
