@@ -23,7 +23,6 @@ constexpr std::array table{
     Key{"ONBOOT"},
     Key{"ALLOW_STOP"},
     Key{"NODE_DESC", Kind::text},
-    Key{"RENICE_IB_MAD"},
     Key{"RUN_SYSCTL"},
     // Adapters
     Key{"MTHCA_LOAD"},
@@ -56,6 +55,8 @@ constexpr std::array table{
     Key{"NODE_DESC_TIME_BEFORE_UPDATE", Kind::anything, nodeDescription},
     Key{"NODE_DESC_UPDATE_TIMEOUT", Kind::anything, nodeDescription},
     Key{"POST_START_DELAY", Kind::anything, noWait},
+    Key{"RENICE_IB_MAD", Kind::anything,
+        "management datagrams are handled by shared kernel workers"},
     Key{"FORCE_MODE", Kind::anything, "modules are loaded wherever they come from"},
     Key{"UCM_LOAD", Kind::anything, noModule},
     Key{"IPATH_LOAD", Kind::anything, noModule},

@@ -167,7 +167,6 @@ void Reader::readSwitches()
     read("ONBOOT", settings.onBoot);
     read("ALLOW_STOP", settings.allowStop);
     read("IPOIB_LOAD", settings.ipoib);
-    read("RENICE_IB_MAD", settings.reniceMad);
     read("RUN_SYSCTL", settings.runSysctl);
     for (const Key &key : keys()) {
         if (!key.obsolete.empty() || !key.name.ends_with(loadSuffix) || key.name == "IPOIB_LOAD")

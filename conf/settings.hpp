@@ -40,7 +40,6 @@ struct Settings {
     bool onBoot = true;
     bool allowStop = true;
     bool ipoib = true; // IPOIB_LOAD
-    bool reniceMad = false;
     bool runSysctl = false;
     std::map<std::string, bool, std::less<>> load; // other *_LOAD keys, those that are set
     std::optional<std::string> nodeDescription;

@@ -18,7 +18,8 @@ namespace
 
 std::unexpected<Misfit> misfit(std::string_view value, std::string cure)
 {
-    return std::unexpected(Misfit{"'" + printable(value) + "' is no possible value", std::move(cure)});
+    return std::unexpected(
+        Misfit{"'" + printable(value) + "' is no possible value", std::move(cure)});
 }
 
 std::string lower(std::string_view text)

@@ -124,7 +124,6 @@ TEST(ConfFiles, KeysOfMlnxOfed)
     const Settings settings = old("mlnx-4.conf");
     EXPECT_EQ(settings.nodeDescription, "node1");
     EXPECT_FALSE(settings.allowStop);
-    EXPECT_TRUE(settings.reniceMad);
     EXPECT_TRUE(settings.runSysctl);
     EXPECT_EQ(settings.modeFor("ib0"), Mode::automatic);
     EXPECT_FALSE(settings.mtuFor("ib0"));
