@@ -115,11 +115,13 @@ std::string statusText(const Json &status)
     for (const auto &interface : status["interfaces"])
         out += interfaceText(interface) + "\n";
     for (const auto &[name, slaves] : status["bonds"].items())
-        out += fmt::format("{:<12} bond of {}\n", name,
-                           fmt::join(slaves.get<std::vector<std::string>>(), ", "));
+        if (!slaves.empty())
+            out += fmt::format("{:<12} bond of {}\n", name,
+                               fmt::join(slaves.get<std::vector<std::string>>(), ", "));
     out += fmt::format("ipoib-ha     {}\n", status["ha"].get<bool>() ? "runs" : "does not run");
-    out += fmt::format("modules      {}\n", status["modules"].empty() ? "none" :
-                       fmt::join(status["modules"].get<std::vector<std::string>>(), " "));
+    const auto modules = status["modules"].get<std::vector<std::string>>();
+    out += fmt::format("modules      {}\n",
+                       modules.empty() ? "none" : fmt::format("{}", fmt::join(modules, " ")));
     for (const auto &user : status["users"])
         out += "in use       " + user.get<std::string>() + "\n";
     for (const auto &step : status["missing"])

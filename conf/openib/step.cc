@@ -44,8 +44,9 @@ std::string failureText(const Step &step, const io::Error &error)
     std::string cure;
     if (step.kind == StepKind::setMode && step.value == "connected" &&
         (error.code == EOPNOTSUPP || error.code == EINVAL))
-        cure = fmt::format("the driver of {0} has no connected mode; set SET_IPOIB_CM_{0}=no, or "
-                           "SET_IPOIB_CM=auto for all, or load a driver that has it",
+        cure = fmt::format("the driver or the adapter of {0} has no connected mode; set "
+                           "SET_IPOIB_CM_{0}=no, or SET_IPOIB_CM=auto for all, or load a driver "
+                           "that has it",
                            step.target);
     else if (step.kind == StepKind::setMtu && error.code == EINVAL)
         cure = "an interface takes no more than its mode and its partition allow: 2044 or 4092 in "

@@ -15,6 +15,7 @@ from . import build, report
 
 SCENARIOS = build.TOP / "tests/kernel/stack"
 RESULTS = build.TOP / "build/uml"
+OPENIB = build.TOP / "build/cmake/bin/openib"
 TIME_TRAVEL = ("time-",)        # scenarios whose name starts so run on a jumping clock
 
 
@@ -53,6 +54,16 @@ def kernel(args) -> Path:
     return build.build(build.VARIANTS["uml"]).resolve()
 
 
+def programs() -> None:
+    """Build what the scenarios run besides the distribution's programs."""
+    for command in (["cmake", "-S", build.TOP, "-B", OPENIB.parents[1], "-G", "Ninja"],
+                    ["cmake", "--build", OPENIB.parents[1], "-j", "2", "--target", "openib"]):
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
+                              check=False)
+        if done.returncode:
+            raise build.BuildError(f"openib does not build:\n{done.stdout}{done.stderr}")
+
+
 def run_one(name: str, tree: Path, mirror: Path, intree: bool) -> report.Case:
     out = RESULTS / f"stack-{name}"
     ipoib = mirror / "drivers/ipoib/ib_ipoib.ko"
@@ -61,7 +72,8 @@ def run_one(name: str, tree: Path, mirror: Path, intree: bool) -> report.Case:
                      for p in base.rglob("ib_ipoib.ko"))
     command = [str(build.TOP / "scripts/uml-run"), "--kernel", str(tree), "--timeout", "240",
                "--out", str(out), "--env", f"STACK={SCENARIOS}",
-               "--env", f"SIB_KO={mirror}/drivers/sib/sib.ko", "--env", f"IPOIB_KO={ipoib}"]
+               "--env", f"SIB_KO={mirror}/drivers/sib/sib.ko", "--env", f"IPOIB_KO={ipoib}",
+               "--env", f"OPENIB={OPENIB}"]
     if name.startswith(TIME_TRAVEL):
         command.append("--time-travel")
     start = time.monotonic()
@@ -82,6 +94,8 @@ def run(args) -> int:
     cases = []
     with exclusive():
         mirror = modules(tree)
+        if "openib" in chosen:
+            programs()
         for name in chosen:
             print(f"=== stack {name}", flush=True)
             cases.append(run_one(name, tree, mirror, args.intree))
