@@ -37,6 +37,15 @@ class LinuxState : public testing::Test
         std::ofstream(top / path) << text;
     }
 
+    static netlink::Link link(int index, const std::string &name, std::uint16_t type)
+    {
+        netlink::Link out;
+        out.index = index;
+        out.name = name;
+        out.type = type;
+        return out;
+    }
+
     fs::path top;
     Roots roots;
 };
@@ -72,12 +81,13 @@ TEST_F(LinuxState, HcasAndInterfaces)
     EXPECT_EQ(hcas[0].ports[0].state, "ACTIVE");
     EXPECT_EQ(hcas[0].ports[0].lid, 42u);
 
-    netlink::Link eth{.index = 2, .name = "eth0", .type = ARPHRD_ETHER};
-    netlink::Link ib0{.index = 3, .name = "ib0", .type = ARPHRD_INFINIBAND, .mtu = 65520};
+    const auto eth = link(2, "eth0", ARPHRD_ETHER);
+    auto ib0 = link(3, "ib0", ARPHRD_INFINIBAND);
     ib0.master = 9;
     ib0.address = {0, 0, 0, 2, 0xFE, 0x80, 0, 0, 0, 0, 0, 0, 0x50, 0x54, 0, 0xFF, 0xFE, 0x1B, 1, 0};
-    netlink::Link child{.index = 4, .name = "ib0.8001", .type = ARPHRD_INFINIBAND, .mtu = 2044};
-    netlink::Link bond{.index = 9, .name = "bond0", .kind = "bond"};
+    const auto child = link(4, "ib0.8001", ARPHRD_INFINIBAND);
+    auto bond = link(9, "bond0", ARPHRD_INFINIBAND + 1);
+    bond.kind = "bond";
     const std::vector links{eth, ib0, child, bond};
     const auto interfaces = readInterfaces(roots, links, hcas);
     ASSERT_EQ(interfaces.size(), 2u);

@@ -24,7 +24,7 @@ class Machine final : public System
     // Two ports, nothing loaded.
     Machine()
     {
-        state.hcas = {{"mlx5_0", "node1 mlx5_0", {{.number = 1, .gid = "01"}, {.number = 2}}}};
+        state.hcas = {{"mlx5_0", "node1 mlx5_0", {Port{}}}};
         state.hardware = {"mlx5_core"};
         state.available = {"mlx5_core", "mlx5_ib",  "ib_umad", "ib_uverbs",
                            "rdma_cm",   "rdma_ucm", "ib_ipoib"};
@@ -34,13 +34,13 @@ class Machine final : public System
 
     static Interface port(const std::string &name, unsigned number)
     {
-        return {.name = name,
-                .connected = false,
-                .mtu = 2044,
-                .parent = {},
-                .master = {},
-                .hca = "mlx5_0",
-                .port = number};
+        Interface interface;
+        interface.name = name;
+        interface.connected = false;
+        interface.mtu = 2044;
+        interface.hca = "mlx5_0";
+        interface.port = number;
+        return interface;
     }
 
     io::Result<State> read() override { return state; }
