@@ -64,7 +64,9 @@ def command_line(host, options, fds):
                  "-device", f"virtio-9p-pci,fsdev={tag},mount_tag={tag}"]
     for port, fd in enumerate(fds["cables"]):
         line += ["-netdev", f"dgram,id=cable{port},local.type=fd,local.str={fd}"]
-        line += ["-device", f"virtio-net-pci,id=port{port},netdev=cable{port},"
+        # Without event indices: with them, QEMU before 9.1 can wait for ever for
+        # a guest that has long refilled its receive ring.
+        line += ["-device", f"virtio-net-pci,id=port{port},netdev=cable{port},event_idx=off,"
                             f"mac={mac(host['number'], port)},romfile="]
     return line
 
