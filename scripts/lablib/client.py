@@ -99,6 +99,15 @@ def ask(op, timeout=60, **fields):
     return answer["result"]
 
 
+def is_up():
+    """Whether a daemon answers."""
+    try:
+        ask("status", timeout=10)
+    except LabError:
+        return False
+    return True
+
+
 def capture(host, argv, timeout=60):
     """Run a command in a guest. Returns (status, stdout, stderr) as text."""
     outputs = {ch.STDOUT: bytearray(), ch.STDERR: bytearray()}

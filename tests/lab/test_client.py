@@ -67,7 +67,9 @@ def lab(tmp_path, monkeypatch):
                        "ports": [PORT]} for number, name in enumerate(names, 1)],
             "cables": [{"ends": ["h1:0", "h2:0"], "up": True}], "ports": 1, "options": {},
             "started": time.time()}
-    daemon.start(plan, state.create())
+    lock = state.create()
+    daemon.start(plan)
+    os.close(lock)
     for name in names:
         assert client.ask("wait", host=name, seconds=20)["host"] == name
     yield plan
