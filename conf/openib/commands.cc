@@ -165,7 +165,9 @@ Exit Commands::status()
     const auto state = system_.read();
     if (!state)
         return unreadable(state.error());
-    const Plan missing = planStart(settings_, *state, {});
+    Plan missing = planStart(settings_, *state, {});
+    // "auto" is content with either mode.
+    std::erase_if(missing.steps, [](const Step &step) { return step.kind == StepKind::tryMode; });
     const Json document = statusDocument(*state, missing);
     if (options_.json)
         out_ << document.dump(2) << '\n';
@@ -175,12 +177,7 @@ Exit Commands::status()
                          !state->hcas.empty();
     if (!started)
         return Exit::notStarted;
-    // "auto" is content with either mode.
-    const bool complete =
-        missing.problems.empty() && std::ranges::all_of(missing.steps, [](const Step &step) {
-            return step.kind == StepKind::tryMode;
-        });
-    return complete ? Exit::done : Exit::degraded;
+    return missing.steps.empty() && missing.problems.empty() ? Exit::done : Exit::degraded;
 }
 
 Exit Commands::show()

@@ -104,7 +104,8 @@ io::Result<State> LinuxSystem::read()
 io::Result<void> LinuxSystem::setMode(const Step &step) const
 {
     const std::string path = roots_.sys + "/class/net/" + step.target + "/mode";
-    if (const auto written = io::writeFile(path, step.value); !written)
+    // The kernel's own driver takes a whole line only.
+    if (const auto written = io::writeFile(path, step.value + "\n"); !written)
         return written;
     if (io::readLine(path) != step.value)
         return io::fail(EOPNOTSUPP, path);

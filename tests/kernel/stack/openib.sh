@@ -56,6 +56,10 @@ probe_driver() {
 	openib 0 start
 	CONNECTED=no
 	[[ $(cat /sys/class/net/ib0/mode) != connected ]] || CONNECTED=yes
+	# What a shell can do, openib can.
+	if echo connected 2>/dev/null >/sys/class/net/ib0/mode && [[ $CONNECTED == no ]]; then
+		fail "ib0 has connected mode, and openib did not set it"
+	fi
 	echo "connected mode: $CONNECTED"
 	[[ $CONNECTED == yes ]] || says "ib0: no connected mode, stays in datagram mode"
 	openib 0 stop
