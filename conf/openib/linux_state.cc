@@ -169,7 +169,11 @@ std::vector<Interface> readInterfaces(const Roots &roots, const std::vector<netl
         interface.running = link.isRunning();
         interface.master = nameOf(link.master);
         interface.parent = io::readLine(path + "/parent");
-        interface.pkey = number<std::uint16_t>(io::readLine(path + "/pkey"), 0xFFFF);
+        // Not every child has these files; the driver may report the same by netlink.
+        if (interface.parent.empty())
+            interface.parent = nameOf(link.parent);
+        interface.pkey = number<std::uint16_t>(io::readLine(path + "/pkey"),
+                                               link.ipoib ? link.ipoib->pkey : 0xFFFF);
         const std::string mode = io::readLine(path + "/mode");
         if (!mode.empty())
             interface.connected = mode == "connected";

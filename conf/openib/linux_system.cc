@@ -122,6 +122,12 @@ io::Result<void> LinuxSystem::setMtu(const Step &step)
 
 io::Result<void> LinuxSystem::addChild(const Step &step)
 {
+    // A child made through sysfs has a mode file of its own, one made over
+    // netlink need not have.
+    const std::string path = roots_.sys + "/class/net/" + step.target + "/create_child";
+    auto written = io::writeFile(path, "0x" + step.value + "\n");
+    if (written || written.error().code != ENOENT)
+        return written;
     const auto parent = netlink::findLink(socket_, step.target);
     if (!parent)
         return std::unexpected(parent.error());
