@@ -105,8 +105,8 @@ static void dispatch(struct sib_port *port, const struct sib_pkt *pkt, struct sk
 void sib_rx_packet(struct sib_port *port, struct sk_buff *skb, unsigned int off,
 		   unsigned int len)
 {
-	unsigned int avail = min_t(unsigned int, len, SIB_UD_MAX_HLEN);
-	u8 buf[SIB_UD_MAX_HLEN];
+	unsigned int avail = min_t(unsigned int, len, SIB_PKT_MAX_HLEN);
+	u8 buf[SIB_PKT_MAX_HLEN];
 	enum sib_pkt_err err;
 	struct sib_pkt pkt;
 	const u8 *hdr;

@@ -37,6 +37,7 @@
 
 #include "link.h"
 #include "pma.h"
+#include "rc.h"
 #include "sma.h"
 #include "wire.h"
 
@@ -137,11 +138,25 @@ struct sib_swqe {
 	int send_flags;
 	u32 length;
 	u32 num_sge;
-	__be32 imm;
-	u32 dqpn;
-	u32 qkey;
-	u16 pkey_index;
-	struct sib_av av;
+	union {
+		__be32 imm;
+		u32 inv_rkey;
+	};
+	union {
+		struct {		/* datagrams */
+			u32 dqpn;
+			u32 qkey;
+			u16 pkey_index;
+			struct sib_av av;
+		};
+		struct {		/* connected services */
+			u64 remote_addr;
+			u64 compare_add;
+			u64 swap;
+			u32 rkey;
+			struct sib_rc_wqe rc;
+		};
+	};
 	struct ib_sge sge[];
 };
 
