@@ -358,6 +358,7 @@ bool sib_tx_run(struct sib_port *port, unsigned long now);
 void sib_tx_reset(struct sib_port *port);
 void sib_tx_queue(struct sib_qp *qp);
 void sib_tx_unqueue(struct sib_qp *qp);
+void *sib_tx_alloc(u32 len);
 int sib_tx_reserve(struct sib_port *port, u32 len, unsigned long now);
 void sib_tx_wire(struct sib_port *port, void *va, u32 len, __wsum sum);
 void sib_tx_loop(struct sib_port *port, struct sk_buff *skb, void *va, u32 len);

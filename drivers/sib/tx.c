@@ -137,6 +137,26 @@ int sib_tx_reserve(struct sib_port *port, u32 len, unsigned long now)
 	return 0;
 }
 
+/**
+ * sib_tx_alloc - memory for a packet
+ * @len: bytes
+ *
+ * A fragment cache that got no large page serves what fits into a small one
+ * and nothing else, until that is used up: what is longer gets its own pages.
+ *
+ * Context: softirq. Return: memory for skb_free_frag(), or NULL.
+ */
+void *sib_tx_alloc(u32 len)
+{
+	void *va = napi_alloc_frag(SKB_DATA_ALIGN(len));
+	struct page *page;
+
+	if (va || SKB_DATA_ALIGN(len) <= PAGE_SIZE)
+		return va;
+	page = alloc_pages(GFP_ATOMIC | __GFP_NOWARN | __GFP_COMP, get_order(len));
+	return page ? page_address(page) : NULL;
+}
+
 static void add_frag(struct sk_buff *skb, void *va, u32 len)
 {
 	struct page *page = virt_to_head_page(va);
@@ -148,7 +168,7 @@ static void add_frag(struct sk_buff *skb, void *va, u32 len)
 /**
  * sib_tx_wire - add a packet to the frame under construction
  * @port: the port, locked; sib_tx_reserve() made room
- * @va: the packet, from napi_alloc_frag(); its reference passes on
+ * @va: the packet, from sib_tx_alloc(); its reference passes on
  * @len: bytes, a multiple of 4
  * @sum: its unfolded checksum
  */
@@ -164,7 +184,7 @@ void sib_tx_wire(struct sib_port *port, void *va, u32 len, __wsum sum)
  * sib_tx_loop - receive a packet of this port
  * @port: the port, locked
  * @skb: empty, from alloc_skb(0)
- * @va: the packet, from napi_alloc_frag(); its reference passes on
+ * @va: the packet, from sib_tx_alloc(); its reference passes on
  * @len: bytes
  */
 void sib_tx_loop(struct sib_port *port, struct sk_buff *skb, void *va, u32 len)

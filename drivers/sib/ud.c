@@ -102,7 +102,7 @@ int sib_ud_xmit(struct sib_port *port, struct sib_pkt *pkt, const struct ib_sge 
 		if (!skb)
 			return -ENOMEM;
 	}
-	va = napi_alloc_frag(SKB_DATA_ALIGN(pkt->len));
+	va = sib_tx_alloc(pkt->len);
 	if (!va) {
 		kfree_skb(skb);
 		return -ENOMEM;

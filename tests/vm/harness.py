@@ -21,6 +21,23 @@ MARK = "openipoib-test: "
 
 sys.path.insert(0, str(TOP / "scripts"))
 import splat  # noqa: E402
+from lablib.kernel import TEST_KERNELS, slowness  # noqa: E402
+
+_stretch = 1
+
+
+def stretched(seconds):
+    """A deadline for a stock kernel, as long as the lab that is up needs it.
+
+    Everything here that takes a deadline or a timeout applies this itself.
+    """
+    return seconds * _stretch
+
+
+def set_stretch(kernel):
+    """Stretch all deadlines from now on as labs of this kernel need it."""
+    global _stretch
+    _stretch = slowness(kernel)
 
 
 def other(host):
@@ -48,6 +65,7 @@ def until(condition, deadline, what, interval=0.1):
 
     @what: the condition in words, or a callable that says what is seen instead.
     """
+    deadline = stretched(deadline)
     end = time.monotonic() + deadline
     while True:
         value = condition()
@@ -73,8 +91,9 @@ class Config:
         return f"{self.kernel}-{drivers}-{self.ib_mtu}"
 
     def arguments(self):
+        cpus = 2 if self.kernel in TEST_KERNELS else 1
         return ["--kernel", self.kernel, "--driver", f"h1={self.h1}", "--driver", f"h2={self.h2}",
-                "--ib-mtu", str(self.ib_mtu)]
+                "--ib-mtu", str(self.ib_mtu), "--cpus", str(cpus)]
 
 
 class Result:
@@ -104,7 +123,7 @@ class Background:
         if self.process.poll() is None:
             self.process.terminate()
             try:
-                self.process.communicate(timeout=15)
+                self.process.communicate(timeout=stretched(15))
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.communicate()
@@ -124,7 +143,7 @@ class Background:
     @contextlib.contextmanager
     def _watchdog(self, timeout):
         import threading
-        timer = threading.Timer(timeout, self.process.kill)
+        timer = threading.Timer(stretched(timeout), self.process.kill)
         timer.start()
         try:
             yield
@@ -133,6 +152,7 @@ class Background:
 
     def finish(self, timeout=60):
         """Wait for the end; its Result."""
+        timeout = stretched(timeout)
         try:
             out, err = self.process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
@@ -157,8 +177,9 @@ class Lab:
         self.consoles = {}
         self.scanned = {}
         self.state = None  # snapshot after the last test
+        set_stretch(config.kernel)
         done = subprocess.run([LAB, "up", *config.arguments()], text=True, capture_output=True,
-                              timeout=400, check=False)
+                              timeout=stretched(400), check=False)
         if done.returncode:
             raise RuntimeError(f"lab up {' '.join(config.arguments())}: status "
                                f"{done.returncode}\n{done.stdout}\n{done.stderr}")
@@ -168,13 +189,13 @@ class Lab:
 
     def down(self):
         """End the lab. Returns its exit status and what it said."""
-        done = subprocess.run([LAB, "down"], text=True, capture_output=True, timeout=60,
-                              check=False)
+        done = subprocess.run([LAB, "down"], text=True, capture_output=True,
+                              timeout=stretched(60), check=False)
         return done.returncode, done.stdout + done.stderr
 
     def status(self):
-        done = subprocess.run([LAB, "status", "-j"], text=True, capture_output=True, timeout=60,
-                              check=False)
+        done = subprocess.run([LAB, "status", "-j"], text=True, capture_output=True,
+                              timeout=stretched(60), check=False)
         return json.loads(done.stdout)
 
     def background(self, host, *argv):
@@ -183,6 +204,7 @@ class Lab:
     def run(self, host, *argv, timeout=60, check=True):
         """Run a command in a guest; a Result. With @check it must succeed."""
         argv = [str(a) for a in argv]
+        timeout = stretched(timeout)
         try:
             done = subprocess.run([LAB, "exec", host, "--", *argv], text=True, errors="replace",
                                   stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout,
@@ -218,7 +240,7 @@ class Lab:
 
     def cable(self, port, action):
         done = subprocess.run([LAB, "cable", port, action], text=True, capture_output=True,
-                              timeout=30, check=False)
+                              timeout=stretched(30), check=False)
         assert done.returncode == 0, done.stdout + done.stderr
 
     def ping(self, host, target, *options, timeout=60, check=True):
@@ -233,9 +255,10 @@ class Lab:
     def wait(self, host, condition, deadline, what):
         """Wait in the guest until a shell condition holds: one round trip."""
         script = f"until {condition}; do sleep 0.05; done"
-        result = self.run(host, "timeout", str(deadline), "sh", "-c", script, check=False,
+        seconds = stretched(deadline)
+        result = self.run(host, "timeout", str(seconds), "sh", "-c", script, check=False,
                           timeout=deadline + 20)
-        assert result.status == 0, f"{host}: not within {deadline} s: {what}\n{result.err[-500:]}"
+        assert result.status == 0, f"{host}: not within {seconds} s: {what}\n{result.err[-500:]}"
 
     def reachable(self, host, *targets, deadline=30):
         """Wait until all addresses answer."""
@@ -286,6 +309,19 @@ class Lab:
             self.scanned[host] = len(text)
             found += [f"{host}: {item.kind}: {item.excerpt}" for item in splat.scan(new)]
         return found
+
+    def leaks(self, settle=False):
+        """What kmemleak finds in both guests, as text; nothing on kernels without it.
+
+        An object counts when it is five seconds old and did not change between
+        two scans. @settle: wait for those five seconds first.
+        """
+        wait = "sleep 6; echo scan > kmemleak; " if settle else ""
+        script = (f"cd /sys/kernel/debug && test -e kmemleak || exit 0; {wait}"
+                  "echo scan > kmemleak; cat kmemleak")
+        logs = on_hosts(lambda host: self.sh(host, script, timeout=120).out)
+        return [f"{host}: {item.kind}: {item.excerpt}" for host, log in logs.items()
+                for item in splat.scan(log)]
 
     def dmesg_splats(self):
         """Splats in both kernel ring buffers since the last test began, as text."""

@@ -5,7 +5,8 @@ import json
 
 import pytest
 
-from harness import MARK, SEPARATOR, Config, difference, parse_state, splats_since_mark, until
+from harness import (MARK, SEPARATOR, Config, difference, parse_state, set_stretch,
+                     splats_since_mark, stretched, until)
 
 LINK = {"ifname": "ib0", "flags": ["UP"], "mtu": 4092, "operstate": "UP",
         "link_type": "infiniband", "address": "00:00:00:42:fe:80:00:01", "txqlen": 256}
@@ -50,4 +51,16 @@ def test_config_names_and_arguments():
     assert str(Config("6.1")) == "6.1-ours-4096"
     assert str(Config("6.12", "ours", "intree", 2048)) == "6.12-ours+intree-2048"
     assert Config("6.1", h2="intree").arguments() == [
-        "--kernel", "6.1", "--driver", "h1=ours", "--driver", "h2=intree", "--ib-mtu", "4096"]
+        "--kernel", "6.1", "--driver", "h1=ours", "--driver", "h2=intree", "--ib-mtu", "4096",
+        "--cpus", "1"]
+    assert Config("debug").arguments()[-2:] == ["--cpus", "2"]
+
+
+def test_deadlines_are_stretched_on_slow_kernels():
+    assert stretched(10) == 10
+    set_stretch("debug")
+    try:
+        assert stretched(10) > 10
+    finally:
+        set_stretch("6.1")
+    assert stretched(10) == 10
