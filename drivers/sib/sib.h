@@ -369,11 +369,19 @@ void sib_rx_packets(struct sib_port *port, struct sk_buff *skb, unsigned int off
 void sib_rx_packet(struct sib_port *port, struct sk_buff *skb, unsigned int off,
 		   unsigned int len);
 
+/*
+ * xmit.c; a sib_gather_fn writes @len bytes of payload to @to and adds their
+ * unfolded checksum to @sum, or returns an errno
+ */
+typedef int (*sib_gather_fn)(const void *src, void *to, u32 len, __wsum *sum);
+void sib_xmit_discard(struct sib_port *port);
+void sib_xmit_path(struct sib_port *port, const struct sib_av *av, struct sib_pkt *pkt);
+int sib_xmit(struct sib_port *port, struct sib_pkt *pkt, sib_gather_fn gather,
+	     const void *src, unsigned long now);
+
 /* ud.c */
 int sib_ud_send(struct sib_port *port, struct sib_qp *qp, const struct sib_swqe *wqe,
 		unsigned long now);
-int sib_ud_xmit(struct sib_port *port, struct sib_pkt *pkt, const struct ib_sge *sge,
-		u32 num_sge, unsigned long now);
 void sib_ud_recv(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt *pkt,
 		 struct sk_buff *skb, unsigned int off);
 
