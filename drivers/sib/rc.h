@@ -27,7 +27,7 @@
 /* Packets after which one asks for an acknowledgment */
 #define SIB_RC_ASK		32
 /* Responses asked for by one READ request; longer ones are asked for in parts */
-#define SIB_RC_READ_MAX		(1U << 22)
+#define SIB_RC_READ_MAX		0x400000U
 
 struct sib_rc;
 struct sib_swqe;

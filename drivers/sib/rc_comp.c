@@ -268,7 +268,8 @@ static void take_result(struct sib_rc *rc, const struct sib_pkt *pkt, const void
  * @payload: for &sib_rc_ops.place
  * @now: jiffies
  *
- * What nobody waits for is dropped, as is all before the QP may send. The QP may be in error when this returns.
+ * What nobody waits for is dropped, as is all before the QP may send. The QP may
+ * be in error when this returns.
  */
 void sib_rc_response(struct sib_rc *rc, const struct sib_pkt *pkt, const void *payload,
 		     unsigned long now)

@@ -11,7 +11,7 @@
 #include "sib.h"
 
 /* PSNs that may be outstanding */
-#define PSN_SPACE	(1U << 23)
+#define PSN_SPACE	0x800000U
 
 /**
  * sib_rc_arm - (re)start the acknowledgment timer, or stop it
@@ -268,14 +268,12 @@ static u8 send_op(const struct sib_swqe *wqe, bool first, bool last)
 		     wqe->opcode == IB_WR_RDMA_WRITE_WITH_IMM;
 	bool imm = wqe->opcode == IB_WR_SEND_WITH_IMM ||
 		   wqe->opcode == IB_WR_RDMA_WRITE_WITH_IMM;
-	u8 op;
+	u8 op = (first ? SIB_OP_SEND_ONLY : SIB_OP_SEND_LAST) + imm;
 
+	if (last && wqe->opcode == IB_WR_SEND_WITH_INV)
+		return first ? SIB_OP_SEND_ONLY_INV : SIB_OP_SEND_LAST_INV;
 	if (!last)
 		op = first ? SIB_OP_SEND_FIRST : SIB_OP_SEND_MIDDLE;
-	else if (wqe->opcode == IB_WR_SEND_WITH_INV)
-		return first ? SIB_OP_SEND_ONLY_INV : SIB_OP_SEND_LAST_INV;
-	else
-		op = (first ? SIB_OP_SEND_ONLY : SIB_OP_SEND_LAST) + imm;
 	return op + (write ? SIB_OP_WRITE_FIRST - SIB_OP_SEND_FIRST : 0);
 }
 
@@ -395,10 +393,10 @@ static int step(struct sib_rc *rc, bool drain, unsigned long now)
 	n = fill(rc, wqe, &pkt);
 	mem.skip = ((req->psn - wqe->rc.psn) & SIB_PSN_MASK) * rc->cfg.pmtu;
 	err = rc->ops->send(rc, &pkt, pkt.plen ? &mem : NULL);
-	if (err == -EACCES)
-		fail_later(rc, wqe, IB_WC_LOC_PROT_ERR);
-	else if (err)
+	if (err && err != -EACCES)
 		return err;
+	if (err)
+		fail_later(rc, wqe, IB_WC_LOC_PROT_ERR);
 	else
 		sent(rc, wqe, &pkt, n, now);
 	return 1;

@@ -447,10 +447,13 @@ static void read_resumed(struct kunit *test)
 		/* what else was under way says nothing new */
 		ack(e, at(3));
 		expect_nothing(e);
-		for (i = lost; i < 3; i++)
-			read_response(e, i == 2 ? (i == lost ? SIB_OP_READ_ONLY : SIB_OP_READ_LAST) :
-					 (i == lost ? SIB_OP_READ_FIRST : SIB_OP_READ_MIDDLE),
-				      at(i), lens[i]);
+		for (i = lost; i < 3; i++) {
+			u8 op = i == lost ? SIB_OP_READ_FIRST : SIB_OP_READ_MIDDLE;
+
+			if (i == 2)
+				op = i == lost ? SIB_OP_READ_ONLY : SIB_OP_READ_LAST;
+			read_response(e, op, at(i), lens[i]);
+		}
 		done(e, 1, IB_WC_SUCCESS);
 		ack(e, at(3));
 		done(e, 2, IB_WC_SUCCESS);

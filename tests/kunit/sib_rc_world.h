@@ -314,7 +314,8 @@ static void split(struct ib_sge *sge, u64 addr, u32 len)
 }
 
 /* Post a request for @len bytes of memory from @addr on. */
-static struct sib_swqe __maybe_unused *post(struct end *e, enum ib_wr_opcode opcode, u64 addr, u32 len)
+static struct sib_swqe __maybe_unused *post(struct end *e, enum ib_wr_opcode opcode, u64 addr,
+					    u32 len)
 {
 	struct sib_swqe *wqe = e->sq[e->sq_head % SQ_LEN];
 

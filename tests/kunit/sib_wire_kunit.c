@@ -263,7 +263,7 @@ static void random_packets(struct kunit *test)
 				buf[8] &= 0x1F;
 			buf[9] &= 0xF0;
 		}
-		if (sib_pkt_parse(buf, min_t(u32, len, SIB_PKT_MAX_HLEN), len, &out) == SIB_PKT_OK) {
+		if (!sib_pkt_parse(buf, min_t(u32, len, SIB_PKT_MAX_HLEN), len, &out)) {
 			accepted++;
 			KUNIT_EXPECT_EQ(test, out.hlen + out.plen + out.pad + SIB_ICRC_LEN, len);
 		}
