@@ -4,6 +4,7 @@
  * sma.c and pma.c answer them. Also what the management agent does to the rest
  * of the device.
  */
+#include <linux/bitops.h>
 #include <net/checksum.h>
 
 #include "sib.h"

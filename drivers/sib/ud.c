@@ -8,11 +8,17 @@
 
 #include "sib.h"
 
+/* struct source - the payload of a packet */
+struct source {
+	const struct sib_qp *qp;
+	const struct sib_swqe *wqe;
+};
+
 static int gather(const void *src, void *to, u32 len, __wsum *sum)
 {
-	const struct sib_swqe *wqe = src;
+	const struct source *s = src;
 
-	return sib_sge_gather(wqe->sge, wqe->num_sge, to, len, sum);
+	return sib_swqe_gather(s->qp, s->wqe, 0, to, len, sum);
 }
 
 static u16 send_pkey(struct sib_port *port, struct sib_qp *qp, const struct sib_swqe *wqe)
@@ -52,6 +58,7 @@ int sib_ud_send(struct sib_port *port, struct sib_qp *qp, const struct sib_swqe 
 		.sqpn = qp->ibqp.qp_num,
 		.imm = wqe->imm,
 	};
+	struct source src = { .qp = qp, .wqe = wqe };
 	int err;
 
 	if (qp->ibqp.qp_type == IB_QPT_SMI)
@@ -65,7 +72,7 @@ int sib_ud_send(struct sib_port *port, struct sib_qp *qp, const struct sib_swqe 
 		sib_xmit_discard(port);
 		return IB_WC_SUCCESS;
 	}
-	err = sib_xmit(port, &pkt, gather, wqe, now);
+	err = sib_xmit(port, &pkt, gather, &src, now);
 	if (err == -EACCES)
 		return IB_WC_LOC_PROT_ERR;
 	if (err)
@@ -107,20 +114,17 @@ static int check_keys(struct sib_port *port, struct sib_qp *qp, const struct sib
 }
 
 static void complete_recv(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt *pkt,
-			  u64 wr_id, int pkey_index, int err)
+			  int pkey_index, int err)
 {
 	struct ib_wc wc = {
-		.wr_id = wr_id,
 		.status = err ? IB_WC_LOC_PROT_ERR : IB_WC_SUCCESS,
 		.opcode = IB_WC_RECV,
 		.byte_len = pkt->plen + SIB_GRH_LEN,
-		.qp = &qp->ibqp,
 		.src_qp = pkt->sqpn,
 		.slid = pkt->slid,
 		.sl = pkt->sl,
 		.pkey_index = pkey_index,
 		.wc_flags = pkt->grh ? IB_WC_GRH : 0,
-		.port_num = 1,
 	};
 
 	if (sib_lid_is_ucast(pkt->dlid))
@@ -129,7 +133,7 @@ static void complete_recv(struct sib_port *port, struct sib_qp *qp, const struct
 		wc.wc_flags |= IB_WC_WITH_IMM;
 		wc.ex.imm_data = pkt->imm;
 	}
-	sib_cq_add(to_scq(qp->ibqp.recv_cq), &wc, pkt->solicited);
+	sib_qp_recv_done(qp, &wc, pkt->solicited);
 }
 
 static void no_buffer(struct sib_port *port, struct sib_qp *qp)
@@ -153,9 +157,8 @@ void sib_ud_recv(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt 
 		 struct sk_buff *skb, unsigned int off)
 {
 	bool smi = qp->ibqp.qp_type == IB_QPT_SMI;
-	struct sib_rwqe *wqe;
+	const struct sib_rwqe *wqe;
 	int index, err = 0;
-	u64 wr_id;
 
 	lockdep_assert_held(&port->lock);
 	if (smi ? pkt->vl != SIB_VL15 : pkt->vl == SIB_VL15) {
@@ -169,7 +172,7 @@ void sib_ud_recv(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt 
 	index = check_keys(port, qp, pkt);
 	if (index < 0)
 		return;
-	wqe = sib_ring_peek(&qp->rq);
+	wqe = sib_qp_recv_peek(qp);
 	if (!wqe) {
 		no_buffer(port, qp);
 		return;
@@ -178,12 +181,10 @@ void sib_ud_recv(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt 
 		port->stats.rx_too_long++;
 		return;
 	}
+	wqe = sib_qp_recv_take(qp);
 	if (pkt->grh)
-		err = sib_sge_write(wqe->sge, wqe->num_sge, &pkt->ghdr, SIB_GRH_LEN);
+		err = sib_rwqe_write(qp, wqe, 0, &pkt->ghdr, SIB_GRH_LEN);
 	if (!err)
-		err = sib_sge_scatter(wqe->sge, wqe->num_sge, SIB_GRH_LEN, skb, off, pkt->plen);
-	/* the queue has room again before the completion can be polled */
-	wr_id = wqe->wr_id;
-	sib_ring_pop(&qp->rq);
-	complete_recv(port, qp, pkt, wr_id, index, err);
+		err = sib_rwqe_scatter(qp, wqe, SIB_GRH_LEN, skb, off, pkt->plen);
+	complete_recv(port, qp, pkt, index, err);
 }
