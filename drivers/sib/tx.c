@@ -45,8 +45,20 @@ void sib_tx_note(struct sib_qp *qp)
  */
 void sib_tx_queue(struct sib_qp *qp)
 {
+	struct sib_port *port = &to_sib(qp->ibqp.device)->port;
+
 	sib_tx_note(qp);
-	sib_port_kick(&to_sib(qp->ibqp.device)->port);
+	if (irqs_disabled() || in_hardirq()) {
+		sib_port_kick(port);
+		return;
+	}
+	/*
+	 * A softirq raised by a process waits for ksoftirqd, but one raised with
+	 * softirqs off runs as soon as they are on again.
+	 */
+	local_bh_disable();
+	sib_port_kick(port);
+	local_bh_enable();
 }
 
 /**
