@@ -47,7 +47,8 @@ class Suite:
 
 
 def pytest_suite(name, what, folder, seconds, *options):
-    command = [*PYTEST, *options, f"--junitxml={LOGS / name}.xml", folder]
+    # The folder first: options of its own are known only from there.
+    command = [*PYTEST, folder, *options, f"--junitxml={LOGS / name}.xml"]
     return Suite(name, what, folder, [command], seconds)
 
 
@@ -59,10 +60,10 @@ def all_suites():
                           "-m", "guests")
     guests.asked = True
     vm = pytest_suite("vm", "two hosts: stock kernels 6.1 and 6.12, and one of ours", "tests/vm",
-                      4500, "--kernel", "6.1,6.12,test")
+                      4500, "--kernel=6.1,6.12,test")
     vm.commands.insert(0, ["scripts/test-kernel", "build", "test"])
     debug = pytest_suite("debug", "two hosts with KASAN, lockdep and kmemleak", "tests/vm", 9000,
-                         "--kernel", "debug")
+                         "--kernel=debug")
     debug.commands.insert(0, ["scripts/test-kernel", "build", "debug"])
     debug.asked = True
     return [

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import subprocess
 import sys
 import time
@@ -15,7 +16,7 @@ from . import build, report
 
 SCENARIOS = build.TOP / "tests/kernel/stack"
 RESULTS = build.TOP / "build/uml"
-TIME_TRAVEL = ("time-",)        # scenarios whose name starts so run on a jumping clock
+CLOCK = re.compile(r"^# clock: (\w+)$", re.MULTILINE)    # of uml-run, in a scenario
 
 
 def names() -> list[str]:
@@ -62,8 +63,8 @@ def run_one(name: str, tree: Path, mirror: Path, intree: bool) -> report.Case:
     command = [str(build.TOP / "scripts/uml-run"), "--kernel", str(tree), "--timeout", "240",
                "--out", str(out), "--env", f"STACK={SCENARIOS}",
                "--env", f"SIB_KO={mirror}/drivers/sib/sib.ko", "--env", f"IPOIB_KO={ipoib}"]
-    if name.startswith(TIME_TRAVEL):
-        command.append("--time-travel")
+    clock = CLOCK.search((SCENARIOS / f"{name}.sh").read_text(encoding="utf-8"))
+    command += ["--clock", clock[1] if clock else "skip"]
     start = time.monotonic()
     status = subprocess.run([*command, str(SCENARIOS / f"{name}.sh")], check=False).returncode
     reason = {0: "", 97: "kernel splat", 98: "did not finish", 99: "kernel died"}.get(

@@ -127,7 +127,7 @@ def explain(plan):
     return "\n".join(lines)
 
 
-def up(plan, kernel, progress, lock_fd):
+def up(plan, kernel, progress):
     """Bring the lab up. Raises LabError with the reason if it cannot."""
     state.logs().mkdir(parents=True, exist_ok=True)
     for host in plan["hosts"]:
@@ -140,7 +140,7 @@ def up(plan, kernel, progress, lock_fd):
     options = plan["options"]
     progress(f"booting {' and '.join(h['name'] for h in plan['hosts'])}: {plan['kernel']}, "
              f"{options['cpus']} CPU, {options['memory']} MiB each")
-    daemon.start(plan, lock_fd)
+    daemon.start(plan)
     _boot(plan, progress)
     _reach(plan, progress)
     for host in plan["hosts"]:

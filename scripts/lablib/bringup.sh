@@ -61,7 +61,7 @@ devices() {
 		rdma link add "sib$port" type sib netdev "$lower" ||
 			die "rdma link add sib$port type sib netdev $lower failed"
 		printf %s "$(hostname) sib$port" > "/sys/class/infiniband/sib$port/node_desc"
-		[ -d "/sys/class/net/ib$port" ] || wait_for 10 test -d "/sys/class/net/ib$port" ||
+		[ -d "/sys/class/net/ib$port" ] || wait_for 60 test -d "/sys/class/net/ib$port" ||
 			die "no ib$port appeared for sib$port"
 	done
 }

@@ -5,24 +5,26 @@ import json
 
 import pytest
 
-from harness import (MARK, SEPARATOR, Config, difference, parse_state, set_stretch,
+from harness import (MARK, Config, difference, parse_state, set_stretch,
                      splats_since_mark, stretched, until)
 
 LINK = {"ifname": "ib0", "flags": ["UP"], "mtu": 4092, "operstate": "UP",
-        "link_type": "infiniband", "address": "00:00:00:42:fe:80:00:01", "txqlen": 256}
+        "link_type": "infiniband", "address": "00:00:00:42:fe:80:00:01", "txqlen": 256,
+        "addr_info": [{"local": "10.10.0.1", "prefixlen": 24, "scope": "global"}]}
 
 
 def state(link=LINK, resources=(), members=()):
-    """A host's state as STATE_COMMANDS print it."""
-    parts = [[link], [], [{"ifname": "ib0", "maddr": list(members)}], [], [],
-             [dict(ifindex=0, ifname="sib0", **dict(resources))], [], []]
-    return parse_state(SEPARATOR.join(json.dumps(part) for part in parts))
+    """A host's state as STATE_SCRIPT prints it."""
+    parts = [[link], [{"ifname": "ib0", "maddr": list(members)}], [], [], [], [],
+             [dict(ifindex=0, ifname="sib0", **dict(resources))]]
+    return parse_state("\n".join(json.dumps(part) for part in parts))
 
 
 def test_difference_tells_what_changed():
     assert difference(state(), state()) == []
     lines = difference({"h1": state()}, {"h1": state(LINK | {"mtu": 1280})})
     assert lines == ["/h1/links/ib0/mtu: was 4092, is 1280"]
+    assert difference(state(), state(LINK | {"addr_info": []}))
     assert difference(state(resources={"qp": 3}), state(resources={"qp": 4}))
     assert difference(state(), state(members=[{"family": "inet", "address": "239.0.0.1"}]))
 
