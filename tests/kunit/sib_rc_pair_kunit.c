@@ -25,12 +25,12 @@ struct channel {
 };
 
 static const struct channel channels[] = {
-	{ "perfect", 0, 0, 0, 0, 5000 },
-	{ "short of receives", 0, 0, 0, 60, 2000 },
-	{ "losing", 4, 0, 0, 0, 3000 },
-	{ "duplicating", 0, 20, 0, 0, 3000 },
-	{ "reordering", 0, 0, 10, 0, 3000 },
-	{ "all of it", 3, 10, 5, 30, 3000 },
+	{ "perfect", 0, 0, 0, 0, 2000 },
+	{ "short of receives", 0, 0, 0, 60, 1000 },
+	{ "losing", 4, 0, 0, 0, 1500 },
+	{ "duplicating", 0, 20, 0, 0, 1500 },
+	{ "reordering", 0, 0, 10, 0, 1500 },
+	{ "all of it", 3, 10, 5, 30, 1500 },
 };
 
 static void channel_desc(const struct channel *c, char *desc)
