@@ -411,6 +411,7 @@ static struct kunit_suite suite = {
 	.exit = world_exit,
 	.test_cases = cases,
 };
+
 kunit_test_suite(suite);
 
 MODULE_DESCRIPTION("KUnit suite of memory regions");

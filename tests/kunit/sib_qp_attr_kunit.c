@@ -146,36 +146,39 @@ SPOIL(rd, attr->max_rd_atomic = SIB_MAX_RD_ATOMIC + 1)
 SPOIL(cur_state, attr->cur_qp_state = IB_QPS_RTS)
 SPOIL(migration, attr->path_mig_state = IB_MIG_ARMED)
 
+/* What the way up from each state sets */
+static const int way_up[] = {
+	[IB_QPS_RESET] = INIT_RC,
+	[IB_QPS_INIT] = RTR_RC,
+	[IB_QPS_RTR] = RTS_RC,
+};
+
 struct spoilt {
 	const char *name;
 	void (*spoil)(struct ib_qp_attr *attr);
-	enum ib_qp_state from, to;
-	int mask;
+	enum ib_qp_state from;
+	int more;
 };
 
-#define INIT_STEP	IB_QPS_RESET, IB_QPS_INIT, INIT_RC
-#define RTR_STEP	IB_QPS_INIT, IB_QPS_RTR, RTR_RC
-#define RTS_STEP	IB_QPS_RTR, IB_QPS_RTS, RTS_RC
-
 static const struct spoilt spoilt[] = {
-	{ "port", spoil_port, INIT_STEP },
-	{ "P_Key index", spoil_pkey, INIT_STEP },
-	{ "access", spoil_access, INIT_STEP },
-	{ "no LID", spoil_lid_none, RTR_STEP },
-	{ "multicast LID", spoil_lid_mcast, RTR_STEP },
-	{ "kind of address", spoil_ah_type, RTR_STEP },
-	{ "MTU of path over that of port", spoil_mtu_more, RTR_STEP },
-	{ "MTU 0", spoil_mtu_none, RTR_STEP },
-	{ "MTU unknown", spoil_mtu_much, RTR_STEP },
-	{ "QP number", spoil_qpn, RTR_STEP },
-	{ "READs to serve", spoil_dest_rd, RTR_STEP },
-	{ "RNR timer", spoil_rnr_timer, RTR_STEP },
-	{ "timeout", spoil_timeout, RTS_STEP },
-	{ "retries", spoil_retry, RTS_STEP },
-	{ "RNR retries", spoil_rnr_retry, RTS_STEP },
-	{ "READs to have", spoil_rd, RTS_STEP },
-	{ "current state", spoil_cur_state, RTS_STEP | IB_QP_CUR_STATE },
-	{ "migration", spoil_migration, RTS_STEP | IB_QP_PATH_MIG_STATE },
+	{ "port", spoil_port, IB_QPS_RESET },
+	{ "P_Key index", spoil_pkey, IB_QPS_RESET },
+	{ "access", spoil_access, IB_QPS_RESET },
+	{ "no LID", spoil_lid_none, IB_QPS_INIT },
+	{ "multicast LID", spoil_lid_mcast, IB_QPS_INIT },
+	{ "kind of address", spoil_ah_type, IB_QPS_INIT },
+	{ "MTU of path over that of port", spoil_mtu_more, IB_QPS_INIT },
+	{ "MTU 0", spoil_mtu_none, IB_QPS_INIT },
+	{ "MTU unknown", spoil_mtu_much, IB_QPS_INIT },
+	{ "QP number", spoil_qpn, IB_QPS_INIT },
+	{ "READs to serve", spoil_dest_rd, IB_QPS_INIT },
+	{ "RNR timer", spoil_rnr_timer, IB_QPS_INIT },
+	{ "timeout", spoil_timeout, IB_QPS_RTR },
+	{ "retries", spoil_retry, IB_QPS_RTR },
+	{ "RNR retries", spoil_rnr_retry, IB_QPS_RTR },
+	{ "READs to have", spoil_rd, IB_QPS_RTR },
+	{ "current state", spoil_cur_state, IB_QPS_RTR, IB_QP_CUR_STATE },
+	{ "migration", spoil_migration, IB_QPS_RTR, IB_QP_PATH_MIG_STATE },
 };
 
 static void spoilt_desc(const struct spoilt *s, char *desc)
@@ -190,16 +193,17 @@ static void out_of_range(struct kunit *test)
 	struct ib_qp_attr *attr = kunit_kzalloc(test, sizeof(*attr), GFP_KERNEL);
 	struct ib_qp_attr *cur = kunit_kzalloc(test, sizeof(*cur), GFP_KERNEL);
 	const struct spoilt *s = test->param_value;
+	int mask = way_up[s->from] | s->more;
 
 	KUNIT_ASSERT_NOT_NULL(test, attr);
 	KUNIT_ASSERT_NOT_NULL(test, cur);
 	good(attr);
 	cur->qp_state = s->from;
-	attr->qp_state = s->to;
+	attr->qp_state = s->from + 1;
 	attr->cur_qp_state = s->from;
-	KUNIT_EXPECT_EQ(test, sib_qp_attr_check(IB_QPT_RC, cur, attr, s->mask, IB_MTU_2048), 0);
+	KUNIT_EXPECT_EQ(test, sib_qp_attr_check(IB_QPT_RC, cur, attr, mask, IB_MTU_2048), 0);
 	s->spoil(attr);
-	KUNIT_EXPECT_EQ(test, sib_qp_attr_check(IB_QPT_RC, cur, attr, s->mask, IB_MTU_2048),
+	KUNIT_EXPECT_EQ(test, sib_qp_attr_check(IB_QPT_RC, cur, attr, mask, IB_MTU_2048),
 			-EINVAL);
 }
 
@@ -228,6 +232,7 @@ static struct kunit_suite suite = {
 	.name = "sib_qp_attr",
 	.test_cases = cases,
 };
+
 kunit_test_suite(suite);
 
 MODULE_DESCRIPTION("KUnit suite of queue pair attributes");

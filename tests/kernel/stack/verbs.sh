@@ -65,7 +65,7 @@ for hca in sib0 sib1; do
 	done
 	(($(counter $hca rc_tx_ack) > 0)) || fail "$hca has acknowledged nothing"
 done
-[[ -z $(rdma resource show qp | grep -v 'comm \[\|type SMI\|type GSI') ]] ||
+! rdma resource show qp | grep -qv 'comm \[\|type SMI\|type GSI' ||
 	fail "left behind: $(rdma resource show qp)"
 
 for end in va vb; do
