@@ -7,7 +7,6 @@
  * they are used; its inline data are fetched before the lock is taken.
  */
 #include <linux/bitops.h>
-#include <linux/bottom_half.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <net/checksum.h>
@@ -226,22 +225,6 @@ static int post_one(struct sib_qp *qp, const struct ib_send_wr *wr, const void *
 	return 0;
 }
 
-/*
- * Have the port context send. For a process that is done before it goes on: a
- * softirq raised in process context would have to wait for ksoftirqd, and that
- * for whoever polls.
- */
-static void start(struct sib_qp *qp)
-{
-	if (qp->mem.kernel) {
-		sib_tx_queue(qp);
-		return;
-	}
-	local_bh_disable();
-	sib_tx_queue(qp);
-	local_bh_enable();
-}
-
 /**
  * sib_post_send - ib_device_ops.post_send
  * @ibqp: QP in RTS, SQD, SQE or ERR; in the last two the requests are flushed
@@ -282,7 +265,7 @@ int sib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	if (err)
 		*bad = wr;
 	if (posted)
-		start(qp);
+		sib_tx_queue(qp);
 	kvfree(fetched);
 	return err;
 }
