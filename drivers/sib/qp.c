@@ -174,12 +174,14 @@ err_queues:
 }
 
 static void lock_attr(struct sib_qp *qp, unsigned long *flags)
+	__acquires(&qp->sq.lock) __acquires(&qp->rq.lock)
 {
 	spin_lock_irqsave(&qp->sq.lock, *flags);
 	spin_lock_nested(&qp->rq.lock, SINGLE_DEPTH_NESTING);
 }
 
 static void unlock_attr(struct sib_qp *qp, unsigned long flags)
+	__releases(&qp->rq.lock) __releases(&qp->sq.lock)
 {
 	spin_unlock(&qp->rq.lock);
 	spin_unlock_irqrestore(&qp->sq.lock, flags);
