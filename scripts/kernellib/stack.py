@@ -60,7 +60,7 @@ def run_one(name: str, tree: Path, mirror: Path, intree: bool) -> report.Case:
     if intree:
         ipoib = next(p for base in (tree / "modroot", tree / "drivers/infiniband")
                      for p in base.rglob("ib_ipoib.ko"))
-    command = [str(build.TOP / "scripts/uml-run"), "--kernel", str(tree), "--timeout", "240",
+    command = [str(build.TOP / "scripts/uml-run"), "--kernel", str(tree), "--timeout", "400",
                "--out", str(out), "--env", f"STACK={SCENARIOS}",
                "--env", f"SIB_KO={mirror}/drivers/sib/sib.ko", "--env", f"IPOIB_KO={ipoib}"]
     clock = CLOCK.search((SCENARIOS / f"{name}.sh").read_text(encoding="utf-8"))
