@@ -14,6 +14,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from .tree import TOP
+
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "openipoib"
 KEPT_SECONDS = 60 * 24 * 3600  # what nobody has asked for in so long is forgotten
 
@@ -25,11 +27,12 @@ def folder():
 
 
 def key(*parts):
-    """The digest of texts, of bytes, and of files by name and content."""
+    """The digest of texts, and of files by name and content; the same in every checkout."""
     digest = hashlib.sha256()
     for part in parts:
-        data = part.read_bytes() if isinstance(part, Path) else str(part).encode()
-        digest.update(f"{type(part).__name__} {len(data)} {part}\0".encode() + data)
+        data = part.read_bytes() if isinstance(part, Path) else b""
+        text = str(part).replace(str(TOP), "")
+        digest.update(f"{type(part).__name__} {len(text)} {len(data)} {text}".encode() + data)
     return digest.hexdigest()
 
 
