@@ -136,7 +136,7 @@ def check_planted(tree: Path, modules: list[Path]) -> list[junit.Case]:
         good = caught == wanted
         return junit.Case(f"planted.{module.stem}", junit.PASSED if good else junit.FAILED,
                           "" if good else f"to be found by '{wanted}', found: {caught}",
-                           time.monotonic() - start)
+                          time.monotonic() - start)
 
     with ThreadPoolExecutor(2) as pool:
         return cases + list(pool.map(one, modules))

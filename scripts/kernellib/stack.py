@@ -23,12 +23,24 @@ AT_ONCE = 2             # a scenario keeps one processor busy
 # What takes longest comes first, so that nothing is left to wait for at the end.
 LONGEST = ("fault-make", "reload", "malformed", "fault", "unplug")
 
+CMAKE = build.TOP / "build/cmake"
+
 _printing = threading.Lock()
 
 
 def names() -> list[str]:
     found = sorted(p.stem for p in SCENARIOS.glob("*.sh") if p.stem != "lib")
     return sorted(found, key=lambda name: LONGEST.index(name) if name in LONGEST else len(LONGEST))
+
+
+def build_ib_frames() -> None:
+    """The sender of malformed frames, built if need be."""
+    for command in (["cmake", "-S", str(build.TOP), "-B", str(CMAKE), "-G", "Ninja"],
+                    ["cmake", "--build", str(CMAKE), "--target", "ib-frames", "-j", "2"]):
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              check=False)
+        if done.returncode:
+            raise build.BuildError(f"ib-frames does not build:\n{done.stdout[-4000:]}")
 
 
 def run_one(name: str, tree: Path, mirror: Path) -> junit.Case:
@@ -40,6 +52,7 @@ def run_one(name: str, tree: Path, mirror: Path) -> junit.Case:
     done = subprocess.run(
         [str(uml.RUN), "--kernel", str(tree), "--timeout", str(LIMIT_SECONDS), "--out", str(out),
          "--clock", clock[1] if clock else "skip", "--env", f"STACK={SCENARIOS}",
+         "--env", f"IB_FRAMES={CMAKE}/bin/ib-frames",
          "--env", f"SIB_KO={mirror}/drivers/sib/sib.ko",
          "--env", f"IPOIB_KO={mirror}/drivers/ipoib/ib_ipoib.ko", str(script)],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
@@ -61,6 +74,8 @@ def run(args) -> int:
     tree = uml.kernel(args)
     with uml.exclusive(), ThreadPoolExecutor(min(AT_ONCE, os.cpu_count() or 1)) as pool:
         mirror = uml.modules(tree)
+        if "malformed" in chosen:
+            build_ib_frames()
         cases = list(pool.map(lambda name: run_one(name, tree, mirror), chosen))
     return junit.finish("stack", cases, args.junit)
 

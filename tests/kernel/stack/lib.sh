@@ -68,12 +68,16 @@ hcas() {
 	wait_for 20 port_is sib1 INIT
 }
 
-start_sm() {
-	local guid
-	guid=$(ibstat -p | head -n 1)
+# opensm_on HCA: a subnet manager on its port
+opensm_on() {
 	printf 'Default=0x7fff,ipoib,mtu=5:ALL=full;\n' >/run/partitions.conf
-	opensm -s 2 -g "$guid" -f /run/opensm.log -P /run/partitions.conf >/run/opensm.out 2>&1 &
+	opensm -s 2 -g "0x$(gid_tail "$1" | tr -d :)" -f /run/opensm.log -P /run/partitions.conf \
+		>/run/opensm.out 2>&1 &
 	SM=$!
+}
+
+start_sm() {
+	opensm_on sib0
 	wait_for 30 port_is sib0 ACTIVE
 	wait_for 30 port_is sib1 ACTIVE
 }
@@ -110,8 +114,8 @@ addresses() {
 	"${N[@]}" ip link set lo up
 	ip link set "$second" netns n1
 	[[ $second == ib1 ]] || "${N[@]}" ip link set "$second" name ib1
-	ip address add 10.0.0.1/24 dev ib0
-	ip -6 address add fd00::1/64 dev ib0 nodad
+	ip address replace 10.0.0.1/24 dev ib0
+	ip -6 address replace fd00::1/64 dev ib0 nodad
 	"${N[@]}" ip address add 10.0.0.2/24 dev ib1
 	"${N[@]}" ip -6 address add fd00::2/64 dev ib1 nodad
 	ip link set ib0 up
