@@ -18,7 +18,7 @@ from . import build, uml
 
 SCENARIOS = build.TOP / "tests/kernel/stack"
 CLOCK = re.compile(r"^# clock: (\w+)$", re.MULTILINE)    # of uml-run, in a scenario
-LIMIT_SECONDS = 400
+LIMIT_SECONDS = 600
 AT_ONCE = 2             # a scenario keeps one processor busy
 # What takes longest comes first, so that nothing is left to wait for at the end.
 LONGEST = ("fault-make", "reload", "malformed", "fault", "unplug")

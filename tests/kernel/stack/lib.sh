@@ -150,12 +150,13 @@ stack_down() {
 	gone /sys/class/infiniband/sib0 || fail "sib0 is still there"
 }
 
-# traffic in the background until traffic_stop
+# traffic in the background until traffic_stop; not all that goes, for the commands
+# meanwhile want the processor as well
 traffic_start() {
 	"${N[@]}" iperf3 -s -1 >/dev/null 2>&1 &
 	SERVER=$!
 	wait_for 10 "${N[@]}" bash -c 'ss -Hltn | grep -q :5201'
-	iperf3 -c 10.0.0.2 -t 600 >/dev/null 2>&1 &
+	iperf3 -c 10.0.0.2 -t 600 -b 20M >/dev/null 2>&1 &
 	CLIENT=$!
 	ping -i 0.01 -q 10.0.0.2 >/dev/null 2>&1 &
 	PINGER=$!
