@@ -6,6 +6,7 @@ as long as it lives (taken by `lab up` and inherited), so a lab is up exactly
 when the lock is held; nothing depends on process ids staying unique.
 """
 
+import contextlib
 import fcntl
 import json
 import os
@@ -95,6 +96,15 @@ def _since():
         return ""
     hosts = ", ".join(about["hosts"])
     return f" ({hosts} on {about['kernel']}, for {int(time.time() - about['started'])} s)"
+
+
+@contextlib.contextmanager
+def building():
+    """Only one lab of a checkout at a time makes what guests boot."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    with (BUILD / "lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def exists():

@@ -82,8 +82,10 @@ start_sm() {
 	wait_for 30 port_is sib1 ACTIVE
 }
 
+# OpenSM may stay for ever if its port goes while it is ending.
 stop_sm() {
 	kill "$SM" 2>/dev/null || true
+	timeout 20 tail --pid="$SM" -f /dev/null || kill -9 "$SM" || true
 	wait "$SM" 2>/dev/null || true
 }
 
