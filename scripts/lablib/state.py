@@ -180,8 +180,15 @@ def sweep(doomed=None, lock_fd=None):
     @lock_fd: its lock, if the caller has it; otherwise nothing is removed if
               another lab has come up meanwhile
     """
-    kill(pids() if doomed is None else doomed)
-    fd = _lock() if lock_fd is None else lock_fd
+    doomed = pids() if doomed is None else doomed
+    kill(doomed)
+    fd = lock_fd
+    # A process loses its name before it loses its locks.
+    end = time.monotonic() + 5
+    while fd is None and time.monotonic() < end and set(pids()) <= set(doomed):
+        fd = _lock()
+        if fd is None:
+            time.sleep(0.01)
     if fd is not None:
         shutil.rmtree(folder(), ignore_errors=True)
         os.close(fd)
