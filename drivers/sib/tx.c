@@ -17,12 +17,12 @@
 #define TX_QP_BUDGET	16
 
 /**
- * sib_tx_queue - have the port context look at a QP's send queue
+ * sib_tx_note - have the port context look at a QP in this run or the next
  * @qp: the QP
  *
- * Context: any.
+ * Context: any; who is not in the port's tasklet wants sib_tx_queue().
  */
-void sib_tx_queue(struct sib_qp *qp)
+void sib_tx_note(struct sib_qp *qp)
 {
 	struct sib_port *port = &to_sib(qp->ibqp.device)->port;
 	unsigned long flags;
@@ -35,7 +35,30 @@ void sib_tx_queue(struct sib_qp *qp)
 			list_add_tail(&qp->tx, &port->tx_list);
 	}
 	spin_unlock_irqrestore(&port->tx_lock, flags);
+}
+
+/**
+ * sib_tx_queue - have the port context look at a QP's send queue
+ * @qp: the QP
+ *
+ * Context: any.
+ */
+void sib_tx_queue(struct sib_qp *qp)
+{
+	struct sib_port *port = &to_sib(qp->ibqp.device)->port;
+
+	sib_tx_note(qp);
+	if (irqs_disabled() || in_hardirq()) {
+		sib_port_kick(port);
+		return;
+	}
+	/*
+	 * A softirq raised by a process waits for ksoftirqd, but one raised with
+	 * softirqs off runs as soon as they are on again.
+	 */
+	local_bh_disable();
 	sib_port_kick(port);
+	local_bh_enable();
 }
 
 /**
@@ -208,19 +231,25 @@ static void sq_drained(struct sib_qp *qp)
 		qp->ibqp.event_handler(&event, qp->ibqp.qp_context);
 }
 
-/*
- * Send what one QP has. Returns how many requests were taken, or a negative
- * errno if the port cannot send more for now.
- */
-static int run_qp(struct sib_port *port, struct sib_qp *qp, unsigned long now)
+/* Connected QPs send responses as well, in states where they send no requests. */
+static int run_connected(struct sib_port *port, struct sib_qp *qp, unsigned long now)
+{
+	bool more;
+	int n = sib_rc_send(port, qp, now, &more);
+
+	if (qp->attr.qp_state == IB_QPS_SQD && qp->attr.en_sqd_async_notify &&
+	    sib_rc_is_drained(qp))
+		sq_drained(qp);
+	if (n >= 0 && more)
+		requeue(port, qp, false);
+	return n;
+}
+
+static int run_datagram(struct sib_port *port, struct sib_qp *qp, unsigned long now)
 {
 	struct sib_swqe *wqe;
 	int n = 0, status;
 
-	if (qp->attr.qp_state == IB_QPS_ERR || qp->attr.qp_state == IB_QPS_SQE) {
-		sib_qp_flush(port, qp);
-		return 0;
-	}
 	if (qp->attr.qp_state == IB_QPS_SQD && qp->attr.en_sqd_async_notify)
 		sq_drained(qp);	/* a request once begun is done within a run */
 	while (n < TX_QP_BUDGET && qp->attr.qp_state == IB_QPS_RTS &&
@@ -236,7 +265,22 @@ static int run_qp(struct sib_port *port, struct sib_qp *qp, unsigned long now)
 			break;
 		}
 	}
+	if (qp->attr.qp_state == IB_QPS_RTS && sib_ring_peek(&qp->sq))
+		requeue(port, qp, false);
 	return n;
+}
+
+/*
+ * Send what one QP has. Returns how much was done, or a negative errno if the
+ * port cannot send more for now.
+ */
+static int run_qp(struct sib_port *port, struct sib_qp *qp, unsigned long now)
+{
+	if (qp->attr.qp_state == IB_QPS_ERR || qp->attr.qp_state == IB_QPS_SQE) {
+		sib_qp_flush(port, qp);
+		return 0;
+	}
+	return qp->rc ? run_connected(port, qp, now) : run_datagram(port, qp, now);
 }
 
 /**
@@ -260,8 +304,6 @@ bool sib_tx_run(struct sib_port *port, unsigned long now)
 			break;
 		}
 		budget -= max(n, 1);
-		if (qp->attr.qp_state == IB_QPS_RTS && sib_ring_peek(&qp->sq))
-			requeue(port, qp, false);
 	}
 	if (n == -ENOMEM) {
 		port->tx_starved = true;

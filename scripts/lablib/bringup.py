@@ -32,7 +32,7 @@ class Progress:
 
 def prepare(plan, kernel, progress):
     """Build what the guests boot: modules, layers, initramfs."""
-    with ThreadPoolExecutor() as pool:
+    with state.building(), ThreadPoolExecutor() as pool:
         image = initramfs.build(kernel)
         chosen = pool.submit(accel.choose, plan["options"]["accel"], kernel, image)
         progress(f"modules for {kernel.release}")

@@ -6,6 +6,7 @@ as long as it lives (taken by `lab up` and inherited), so a lab is up exactly
 when the lock is held; nothing depends on process ids staying unique.
 """
 
+import contextlib
 import fcntl
 import json
 import os
@@ -97,6 +98,15 @@ def _since():
     return f" ({hosts} on {about['kernel']}, for {int(time.time() - about['started'])} s)"
 
 
+@contextlib.contextmanager
+def building():
+    """Only one lab of a checkout at a time makes what guests boot."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    with (BUILD / "lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def exists():
     return folder().is_dir()
 
@@ -170,8 +180,15 @@ def sweep(doomed=None, lock_fd=None):
     @lock_fd: its lock, if the caller has it; otherwise nothing is removed if
               another lab has come up meanwhile
     """
-    kill(pids() if doomed is None else doomed)
-    fd = _lock() if lock_fd is None else lock_fd
+    doomed = pids() if doomed is None else doomed
+    kill(doomed)
+    fd = lock_fd
+    # A process loses its name before it loses its locks.
+    end = time.monotonic() + 5
+    while fd is None and time.monotonic() < end and set(pids()) <= set(doomed):
+        fd = _lock()
+        if fd is None:
+            time.sleep(0.01)
     if fd is not None:
         shutil.rmtree(folder(), ignore_errors=True)
         os.close(fd)

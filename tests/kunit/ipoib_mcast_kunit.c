@@ -123,10 +123,6 @@ void ipoib_carrier_update(struct ipoib_intf *intf)
 {
 }
 
-static void no_work(struct work_struct *work)
-{
-}
-
 /* Is in the middle of nothing: the queue has done all that is due now. */
 static void run(void)
 {
@@ -143,7 +139,6 @@ static int setup(struct kunit *test)
 		return err;
 	memset(&sa, 0, sizeof(sa));
 	intf = world->intf;
-	INIT_WORK(&intf->reap_work, no_work);
 	INIT_DELAYED_WORK(&intf->mcast_work, ipoib_mcast_work);
 	intf->up = true;
 	intf->running = true;

@@ -267,7 +267,9 @@ class Lab:
 
     def reachable(self, host, *targets, deadline=30, first=""):
         """Wait until all addresses answer."""
-        pings = " && ".join(f"ping -q -c1 -W1 {target} > /dev/null" for target in targets)
+        # An echo every 0.1 s until one is answered: the first often goes to an address
+        # that has just changed.
+        pings = " && ".join(f"ping -q -c1 -i0.1 -w1 {target} > /dev/null" for target in targets)
         self.wait(host, pings, deadline, f"{' and '.join(targets)} answer", first=first)
 
     def carrier(self, host, netdev="ib0"):

@@ -13,6 +13,12 @@ LINK = {"ifname": "ib0", "flags": ["UP"], "mtu": 4092, "operstate": "UP",
         "addr_info": [{"local": "10.10.0.1", "prefixlen": 24, "scope": "global"}]}
 
 
+@pytest.fixture(autouse=True)
+def stock_kernel():
+    """The labs of other tests may have stretched all deadlines."""
+    set_stretch("6.1")
+
+
 def state(link=LINK, resources=(), members=()):
     """A host's state as STATE_SCRIPT prints it."""
     parts = [[link], [{"ifname": "ib0", "maddr": list(members)}], [], [], [], [],
@@ -61,8 +67,6 @@ def test_config_names_and_arguments():
 def test_deadlines_are_stretched_on_slow_kernels():
     assert stretched(10) == 10
     set_stretch("debug")
-    try:
-        assert stretched(10) > 10
-    finally:
-        set_stretch("6.1")
+    assert stretched(10) > 10
+    set_stretch("6.1")
     assert stretched(10) == 10

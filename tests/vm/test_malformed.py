@@ -11,22 +11,18 @@ import contextlib
 import json
 import os
 import subprocess
+import sys
 
 import pytest
 
 from harness import TOP, difference, is_main, snapshot, until
 from test_reload import add_link, comes_back, remove_link
 
+sys.path.insert(0, str(TOP / "tests/wire"))
+import counting  # noqa: E402
+
 BUILD = TOP / "build" / "cmake"
 TOOL = BUILD / "bin" / "ib-frames"
-# What grows all the time on a healthy link with a subnet manager, and what an
-# end that answers late (emulated hosts may) makes grow: retransmission.
-LIVELY = {"link_tx_data", "link_rx_data", "link_tx_ack", "link_rx_ack", "link_tx_hello",
-          "link_rx_hello", "lifespan", "link_window_full", "tx_loop", "link_retransmit",
-          "link_rto", "link_rx_dup", "link_rx_reorder", "link_gap_sent", "link_gap_rcvd",
-          "ib0 rx_bytes", "ib0 tx_bytes", "ib0 tx_packets"}
-# Consequences that a case may have besides its own counter.
-ALLOWED = {"count-too-high": {"rx_lid"}, "frame-session": {"link_rx_loop"}}
 
 
 @pytest.fixture(scope="session")
@@ -69,36 +65,22 @@ def counters_of_h1(lab):
             (line.split(":") for line in text.splitlines())}
 
 
-def grown(before, after):
-    return {name: after[name] - before[name] for name in after
-            if name not in LIVELY and after[name] != before[name]}
-
-
 def check_counters(lab, case, before):
     """Wait for the case's counters; then no other may have grown.
 
     Returns the counters as they are now. What is counted later than that shows
     in the next case.
     """
-    names = case["counters"].split()
-    exact = dict.fromkeys((f"ib0 {name}" for name in case["ib0"].split()), case["sent"])
-    exact["ib0 rx_packets"] = exact.get("ib0 rx_packets", 0) + case["probes"]
-    if len(names) == 1:
-        exact[names[0]] = case["sent"]
     seen = {}
 
     def counted():
         seen["now"] = counters_of_h1(lab)
-        seen["changes"] = grown(before, seen["now"])
-        total = sum(seen["changes"].get(name, 0) for name in names)
-        return total >= (case["sent"] if names else 0) and all(
-            seen["changes"].get(name, 0) == number for name, number in exact.items())
+        seen["changes"] = counting.grown(before, seen["now"])
+        return not counting.missing(case, seen["changes"])
 
-    until(counted, 10, lambda: f"{case['case']}: {case['sent']} sent, counted {seen['changes']}, "
-                               f"wanted {exact}")
-    allowed = set(names) | exact.keys() | ALLOWED.get(case["case"], set())
-    others = {name: number for name, number in seen["changes"].items() if name not in allowed}
-    assert not others, f"{case['case']}: also counted {others}"
+    until(counted, 10, lambda: counting.missing(case, seen["changes"]))
+    others = counting.excess(case, seen["changes"])
+    assert not others, others
     return seen["now"]
 
 
