@@ -76,8 +76,9 @@ std::set<std::string> openDevices(const std::string &process)
 {
     static constexpr std::string_view prefix = "/dev/infiniband/";
     std::set<std::string> devices;
-    for (const auto &fd : io::folder(process + "/fd")) {
-        const std::string target = linkTarget(process + "/fd/" + fd);
+    const std::string open = process + "/fd/";
+    for (const auto &fd : io::folder(open)) {
+        const std::string target = linkTarget(open + fd);
         if (target.starts_with(prefix))
             devices.insert(target.substr(prefix.size()));
     }
@@ -137,13 +138,14 @@ void addStorage(const Roots &roots, std::vector<std::string> &users)
 std::vector<Hca> readHcas(const Roots &roots)
 {
     std::vector<Hca> hcas;
-    const std::string base = roots.sys + "/class/infiniband";
+    const std::string base = roots.sys + "/class/infiniband/";
     for (const auto &name : io::folder(base)) {
-        Hca hca{name, io::readLine(base + "/" + name + "/node_desc"), {}};
-        for (const auto &port : io::folder(base + "/" + name + "/ports"))
+        const std::string path = base + name;
+        const std::string ports = path + "/ports/";
+        Hca hca{name, io::readLine(path + "/node_desc"), {}};
+        for (const auto &port : io::folder(ports))
             if (isNumber(port))
-                hca.ports.push_back(
-                    readPort(base + "/" + name + "/ports/" + port, number<unsigned>(port, 0)));
+                hca.ports.push_back(readPort(ports + port, number<unsigned>(port, 0)));
         std::ranges::sort(hca.ports, {}, &Port::number);
         hcas.push_back(std::move(hca));
     }

@@ -19,7 +19,7 @@ class LinuxSystem final : public System
     [[nodiscard]] io::Result<void> execute(const Step &step) override;
 
     LinuxSystem(LinuxSystem &&other) noexcept
-        : roots_(other.roots_), modules_(std::move(other.modules_)),
+        : roots_(std::move(other.roots_)), modules_(std::move(other.modules_)),
           socket_(std::move(other.socket_))
     {
     }

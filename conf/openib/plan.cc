@@ -124,7 +124,7 @@ void Planner::children(const std::string &only)
                     return interface.parent == parent && interface.pkey == pkey;
                 });
             const auto digits = fmt::format("{:04x}", pkey);
-            if (!there && !state_.interface(parent + "." + digits))
+            if (!there && !state_.interface(fmt::format("{}.{}", parent, digits)))
                 add({StepKind::addChild, parent, digits, {}});
         }
     }
@@ -323,6 +323,7 @@ std::vector<std::string> refusals(const conf::Settings &settings, const State &s
 std::vector<std::string_view> sysctlNames()
 {
     std::vector<std::string_view> names;
+    names.reserve(sysctls.size());
     for (const auto &[name, value] : sysctls)
         names.push_back(name);
     return names;

@@ -34,6 +34,7 @@ Result<pid_t> spawn(const std::vector<std::string> &argv, int output, bool sessi
     if (path.empty())
         return fail(ENOENT, argv.empty() ? "" : argv[0]);
     std::vector<char *> words;
+    words.reserve(argv.size() + 1);
     for (const auto &word : argv)
         words.push_back(const_cast<char *>(word.c_str()));
     words.push_back(nullptr);
