@@ -15,6 +15,7 @@
 #include <linux/if_arp.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/platform_device.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <rdma/rdma_netlink.h>
@@ -37,17 +38,20 @@ MODULE_PARM_DESC(guid,
  * struct sib_entry - a device as the module sees it
  * @list: link in sib_entries
  * @dev: the device; the entry holds a reference on its struct device
+ * @parent: the virtual device it is on, as an HCA is on a PCI device: below it
+ *	programs look for the net devices that belong to the HCA
  * @registered: ib_register_device() has succeeded
  * @doomed: the lower device is gone, so the device must go
  * @gone: dealloc_driver has been called
  * @unreg: unregisters the device
  * @reap: frees the entry
  *
- * All but @dev are guarded by sib_entries_lock.
+ * All but @dev and @parent are guarded by sib_entries_lock.
  */
 struct sib_entry {
 	struct list_head list;
 	struct sib_dev *dev;
+	struct platform_device *parent;
 	bool registered;
 	bool doomed;
 	bool gone;
@@ -76,6 +80,7 @@ static void entry_reap(struct work_struct *work)
 	list_del(&entry->list);
 	mutex_unlock(&sib_entries_lock);
 	cancel_work_sync(&entry->unreg);
+	platform_device_unregister(entry->parent);
 	put_device(&ibdev->dev);
 	kfree(entry);
 }
@@ -161,18 +166,27 @@ static struct sib_entry *entry_new(const char *name, __be64 guid)
 	entry = kzalloc(sizeof(*entry), GFP_KERNEL);
 	if (!entry)
 		return NULL;
+	entry->parent = platform_device_register_simple(KBUILD_MODNAME, PLATFORM_DEVID_AUTO,
+							NULL, 0);
+	if (IS_ERR(entry->parent))
+		goto err_parent;
 	entry->dev = ib_alloc_device(sib_dev, ibdev);
-	if (!entry->dev) {
-		kfree(entry);
-		return NULL;
-	}
+	if (!entry->dev)
+		goto err_dev;
 	INIT_WORK(&entry->unreg, entry_unreg);
 	INIT_WORK(&entry->reap, entry_reap);
 	entry->dev->entry = entry;
+	entry->dev->ibdev.dev.parent = &entry->parent->dev;
 	get_device(&entry->dev->ibdev.dev);
 	sib_device_init(entry->dev, name, guid);
 	entry->dev->port.link.cfg.timeout = clamp(READ_ONCE(hello_timeout), 20U, 60000U);
 	return entry;
+
+err_dev:
+	platform_device_unregister(entry->parent);
+err_parent:
+	kfree(entry);
+	return NULL;
 }
 
 /* Tie an entry to its lower device, if that may have one. */

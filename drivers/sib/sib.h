@@ -35,6 +35,7 @@
 #include <rdma/ib_mad.h>
 #include <rdma/ib_verbs.h>
 
+#include "limit.h"
 #include "link.h"
 #include "mem.h"
 #include "pma.h"
@@ -46,10 +47,8 @@
 #define SIB_MAX_SGE		32
 #define SIB_MAX_WR		16384
 #define SIB_MAX_CQE		262144
-#define SIB_MAX_QP		65536
 #define SIB_MAX_INLINE		512
 #define SIB_ACK_DELAY		12	/* 4.096 us * 2^12: a softirq may be late */
-#define SIB_MAX_SRQ		65536
 #define SIB_MAX_MSG		0x80000000U
 #define SIB_MAX_MCAST		4096
 #define SIB_MAX_MCAST_QP	256
@@ -307,6 +306,7 @@ struct sib_mcast {
  * @qpns: QP numbers at addresses that last as long as the device, in chunks of
  *	SIB_QPN_CHUNK; own lock
  * @mcast: attached groups, hashed by MGID; guarded by @lock
+ * @mcast_groups: how many different ones; guarded by @lock
  * @sma: management attributes; own lock
  * @pma: counters; written under @lock
  * @stats: drops; written under @lock
@@ -341,6 +341,7 @@ struct sib_port {
 	u32 qp_next;
 	struct xarray qpns;
 	struct hlist_head mcast[SIB_MCAST_HASH];
+	u32 mcast_groups;
 	struct sib_sma sma;
 	struct sib_pma pma;
 	struct sib_stats stats;
@@ -356,6 +357,7 @@ struct sib_entry;
  * @entry: its place in the list of devices; survives ib_core's part
  * @port: its only port
  * @mem: its memory regions
+ * @limit: its objects
  * @ev_lock: guards @ev_list
  * @ev_list: CQs whose completion handler is due
  */
@@ -364,6 +366,7 @@ struct sib_dev {
 	struct sib_entry *entry;
 	struct sib_port port;
 	struct sib_mem mem;
+	struct sib_limit limit;
 	spinlock_t ev_lock;	/* see above */
 	struct list_head ev_list;
 };
