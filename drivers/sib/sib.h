@@ -37,6 +37,7 @@
 
 #include "limit.h"
 #include "link.h"
+#include "loss.h"
 #include "mem.h"
 #include "pma.h"
 #include "rc.h"
@@ -73,6 +74,7 @@ struct sib_stats {
 	u64 rx_too_long;	/* longer than the receive buffer */
 	u64 rx_mtu;		/* payload longer than the port's MTU */
 	u64 rx_queue_full;	/* frames dropped before the link (see rx_overrun) */
+	u64 rx_lost;		/* dropped because we were told to, loss.h */
 	u64 tx_discard;		/* sent while the port could not send */
 	u64 tx_loop;		/* packets looped back */
 	u64 cq_overflow;	/* completions lost: the consumer armed too small a CQ */
@@ -310,6 +312,7 @@ struct sib_mcast {
  * @sma: management attributes; own lock
  * @pma: counters; written under @lock
  * @stats: drops; written under @lock
+ * @loss: packets to lose
  * @rc_stats: events of connected QPs; written under @lock
  * @rx_overrun: frames dropped because @rxq was full
  */
@@ -345,6 +348,7 @@ struct sib_port {
 	struct sib_sma sma;
 	struct sib_pma pma;
 	struct sib_stats stats;
+	struct sib_loss loss;
 	struct sib_rc_stats rc_stats;
 	atomic_long_t rx_overrun;
 };
