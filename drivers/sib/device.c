@@ -120,8 +120,8 @@ static int sib_query_gid(struct ib_device *ibdev, u32 port_num, int index, union
 
 	if (index < 0 || index >= SIB_NUM_GUIDS)
 		return -EINVAL;
-	gid->global.subnet_prefix = READ_ONCE(sma->gid_prefix);
 	gid->global.interface_id = READ_ONCE(sma->guids[index]);
+	gid->global.subnet_prefix = gid->global.interface_id ? READ_ONCE(sma->gid_prefix) : 0;
 	return 0;
 }
 
