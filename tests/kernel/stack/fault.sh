@@ -12,6 +12,9 @@ nth() {
 
 stack_up
 nth own mtu ib0 4092 2044 # no work item has a part in it
+for object in pd cq mr srq ud rc; do
+	nth own "$object" sib0
+done
 for whose in own workers; do
 	ip link set ib0 down
 	nth $whose up ib0
