@@ -21,7 +21,7 @@ CLOCK = re.compile(r"^# clock: (\w+)$", re.MULTILINE)    # of uml-run, in a scen
 LIMIT_SECONDS = 600
 AT_ONCE = 2             # a scenario keeps one processor busy
 # What takes longest comes first, so that nothing is left to wait for at the end.
-LONGEST = ("verbs", "fault-make", "reload", "malformed", "fault", "unplug")
+LONGEST = ("kill", "verbs", "loss", "fault-make", "reload", "malformed", "fault", "unplug")
 
 CMAKE = build.TOP / "build/cmake"
 # Scenario: what it runs of ours, in user space
