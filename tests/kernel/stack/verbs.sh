@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # shellcheck disable=SC2086  # "${N[@]}" is a command and its words
 # shellcheck shell=bash
-# clock: real
 # User-space verbs over reliable and unreliable connections: the pingpongs of
 # rdma-core, perftest, and RDMA CM with validated data; some of it again over a
 # cable that loses, duplicates, reorders and corrupts frames. There is one CPU, so
