@@ -56,7 +56,7 @@ def run_one(name: str, tree: Path, mirror: Path) -> junit.Case:
     start = time.monotonic()
     done = subprocess.run(
         [str(uml.RUN), "--kernel", str(tree), "--timeout", str(LIMIT_SECONDS), "--out", str(out),
-         "--clock", clock[1] if clock else "skip", "--env", f"STACK={SCENARIOS}",
+         "--clock", clock[1] if clock else "real", "--env", f"STACK={SCENARIOS}",
          "--env", f"IB_FRAMES={CMAKE}/bin/ib-frames", "--env", f"OPENIB={CMAKE}/bin/openib",
          "--env", f"SIB_KO={mirror}/drivers/sib/sib.ko",
          "--env", f"IPOIB_KO={mirror}/drivers/ipoib/ib_ipoib.ko", str(script)],
