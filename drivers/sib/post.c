@@ -98,8 +98,8 @@ static int check(const struct sib_qp *qp, const struct ib_send_wr *wr)
 		return 0;
 	if (wr->num_sge < 0)
 		return -EINVAL;
-	if (wr->send_flags & IB_SEND_INLINE)
-		return fits_inline(qp, wr) ? 0 : -EINVAL;
+	if (wr->send_flags & IB_SEND_INLINE)	/* where LSO has its headers */
+		return fits_inline(qp, wr) && wr->opcode != IB_WR_LSO ? 0 : -EINVAL;
 	if (wr->num_sge > qp->sq.max_sge)
 		return -EINVAL;
 	len = list_len(wr);
