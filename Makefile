@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 KERNELS := 6.1 6.12
 
-.PHONY: help demo test check modules unit kunit guests vm bench lab-up lab-down lab-status lab-shell \
+.PHONY: help demo test check modules unit test-kunit test-debug guests vm bench lab-up lab-down lab-status lab-shell \
 	bootstrap format clean
 
 help: ## list the entry points
@@ -29,8 +29,11 @@ modules: bootstrap ## build the kernel modules for 6.1 and 6.12 into build/modul
 unit: bootstrap ## C++ unit tests, with sanitizers
 	@scripts/run-tests unit
 
-kunit: bootstrap ## kernel unit tests, on a debug kernel
+test-kunit: bootstrap ## kernel unit tests, on a debug kernel
 	@scripts/run-tests kunit
+
+test-debug: bootstrap ## everything on kernels with KASAN, lockdep and kmemleak
+	@scripts/run-tests kunit stack debug
 
 guests: bootstrap ## tests of the lab with virtual hosts; not part of make test
 	@scripts/run-tests guests

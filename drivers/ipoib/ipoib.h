@@ -49,6 +49,7 @@ struct page_pool;
  * @bytes: of those, without the encapsulation header
  * @errors: completions in error
  * @dropped: good packets thrown away for want of memory, room or an address
+ * @multicast: of the packets received, those to a group but the broadcast group
  *
  * Written in the context of the queue alone.
  */
@@ -58,6 +59,7 @@ struct ipoib_counters {
 	u64_stats_t bytes;
 	u64_stats_t errors;
 	u64_stats_t dropped;
+	u64_stats_t multicast;
 };
 
 /**

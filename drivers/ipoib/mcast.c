@@ -17,7 +17,7 @@
 
 #define MCAST_BACKOFF_MAX	16	/* seconds */
 #define MCAST_JOINS_MAX		16	/* requests in flight */
-#define MCAST_PENDING_DROP	4	/* seconds of backoff to keep packets */
+#define MCAST_PATIENCE	4	/* seconds of backoff to keep packets and handle */
 
 /* What a join without creating the group has to say. */
 #define MCAST_COMP_JOIN \
@@ -214,12 +214,15 @@ static void mcast_failed(struct ipoib_mcast *mcast, int status)
 			    mcast->dest.gid.raw, status);
 	netdev_dbg(intf->dev, "joining %pI6: error %d, again in %u s\n",
 		   mcast->dest.gid.raw, status, mcast->backoff);
-	/* A silent SA says nothing against the membership we had. */
-	if (status != -ETIMEDOUT)
+	/*
+	 * A silent SA says nothing against the membership we had, and one that
+	 * has just started may refuse it until it knows the subnet.
+	 */
+	if (status != -ETIMEDOUT && mcast->backoff >= MCAST_PATIENCE)
 		ipoib_dest_clear_ah(intf, &mcast->dest);
 	/* An SA that knows no send-only full members may know non-members. */
 	mcast->nonmember = !mcast->nonmember && status != -ETIMEDOUT;
-	if (mcast->backoff >= MCAST_PENDING_DROP)
+	if (mcast->backoff >= MCAST_PATIENCE)
 		ipoib_dest_drop_pending(intf, &mcast->dest);
 	mcast->retry_at = jiffies + mcast->backoff * HZ;
 	mcast->backoff = min(mcast->backoff * 2, MCAST_BACKOFF_MAX);

@@ -107,36 +107,53 @@ static void intf_tx_timeout(struct net_device *dev, unsigned int queue)
 	ipoib_flush(intf, IPOIB_FLUSH_RESTART);
 }
 
-static void counters_read(const struct ipoib_counters *from, u64 *packets,
-			  u64 *bytes, u64 *errors, u64 *dropped)
+struct counters_sum {
+	u64 packets;
+	u64 bytes;
+	u64 errors;
+	u64 dropped;
+	u64 multicast;
+};
+
+static void counters_add(const struct ipoib_counters *from,
+			 struct counters_sum *sum)
 {
-	u64 p, b, e, d;
+	struct counters_sum now;
 	unsigned int start;
 
 	do {
 		start = u64_stats_fetch_begin(&from->sync);
-		p = u64_stats_read(&from->packets);
-		b = u64_stats_read(&from->bytes);
-		e = u64_stats_read(&from->errors);
-		d = u64_stats_read(&from->dropped);
+		now.packets = u64_stats_read(&from->packets);
+		now.bytes = u64_stats_read(&from->bytes);
+		now.errors = u64_stats_read(&from->errors);
+		now.dropped = u64_stats_read(&from->dropped);
+		now.multicast = u64_stats_read(&from->multicast);
 	} while (u64_stats_fetch_retry(&from->sync, start));
-	*packets += p;
-	*bytes += b;
-	*errors += e;
-	*dropped += d;
+	sum->packets += now.packets;
+	sum->bytes += now.bytes;
+	sum->errors += now.errors;
+	sum->dropped += now.dropped;
+	sum->multicast += now.multicast;
 }
 
 static void intf_get_stats64(struct net_device *dev,
 			     struct rtnl_link_stats64 *stats)
 {
 	struct ipoib_intf *intf = netdev_priv(dev);
+	struct counters_sum rx = {}, tx = {};
 
-	counters_read(&intf->rxq.count, &stats->rx_packets, &stats->rx_bytes,
-		      &stats->rx_errors, &stats->rx_dropped);
-	counters_read(&intf->txq.done, &stats->tx_packets, &stats->tx_bytes,
-		      &stats->tx_errors, &stats->tx_dropped);
-	counters_read(&intf->txq.drops, &stats->tx_packets, &stats->tx_bytes,
-		      &stats->tx_errors, &stats->tx_dropped);
+	counters_add(&intf->rxq.count, &rx);
+	counters_add(&intf->txq.done, &tx);
+	counters_add(&intf->txq.drops, &tx);
+	stats->rx_packets = rx.packets;
+	stats->rx_bytes = rx.bytes;
+	stats->rx_errors = rx.errors;
+	stats->rx_dropped = rx.dropped;
+	stats->multicast = rx.multicast;
+	stats->tx_packets = tx.packets;
+	stats->tx_bytes = tx.bytes;
+	stats->tx_errors = tx.errors;
+	stats->tx_dropped = tx.dropped;
 }
 
 static const struct net_device_ops intf_ops = {

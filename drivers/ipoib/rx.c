@@ -191,6 +191,8 @@ static void rx_deliver(struct ipoib_rxq *rxq, struct sk_buff *skb,
 	u64_stats_update_begin(&rxq->count.sync);
 	u64_stats_inc(&rxq->count.packets);
 	u64_stats_add(&rxq->count.bytes, skb->len);
+	if (skb->pkt_type == PACKET_MULTICAST)
+		u64_stats_inc(&rxq->count.multicast);
 	u64_stats_update_end(&rxq->count.sync);
 	napi_gro_receive(&rxq->napi, skb);
 }

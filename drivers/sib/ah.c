@@ -6,29 +6,36 @@
  */
 #include "sib.h"
 
-static int fill(struct sib_ah *ah, const struct rdma_ah_attr *attr)
+/**
+ * sib_av_fill - work out what packets need of an address
+ * @av: filled in; unchanged on errors
+ * @attr: the address
+ *
+ * Context: any. Return: 0 or -EINVAL.
+ */
+int sib_av_fill(struct sib_av *av, const struct rdma_ah_attr *attr)
 {
 	const struct ib_global_route *grh;
-	struct sib_av av = {
+	struct sib_av new = {
 		.dlid = rdma_ah_get_dlid(attr),
 		.sl = rdma_ah_get_sl(attr) & 0xF,
 		.path_bits = rdma_ah_get_path_bits(attr),
 	};
 
-	if (attr->type != RDMA_AH_ATTR_TYPE_IB || !av.dlid)
+	if (attr->type != RDMA_AH_ATTR_TYPE_IB || !new.dlid)
 		return -EINVAL;
 	if (rdma_ah_get_ah_flags(attr) & IB_AH_GRH) {
 		grh = rdma_ah_read_grh(attr);
 		if (grh->sgid_index >= SIB_NUM_GUIDS)
 			return -EINVAL;
-		av.grh = true;
-		av.sgid_index = grh->sgid_index;
-		av.ghdr.version_tclass_flow = cpu_to_be32(6 << 28 | grh->traffic_class << 20 |
-							  (grh->flow_label & 0xFFFFF));
-		av.ghdr.hop_limit = grh->hop_limit;
-		av.ghdr.dgid = grh->dgid;
+		new.grh = true;
+		new.sgid_index = grh->sgid_index;
+		new.ghdr.version_tclass_flow = cpu_to_be32(6 << 28 | grh->traffic_class << 20 |
+							   (grh->flow_label & 0xFFFFF));
+		new.ghdr.hop_limit = grh->hop_limit;
+		new.ghdr.dgid = grh->dgid;
 	}
-	ah->av = av;
+	*av = new;
 	return 0;
 }
 
@@ -43,7 +50,7 @@ static int fill(struct sib_ah *ah, const struct rdma_ah_attr *attr)
 int sib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata)
 {
 	struct sib_ah *ah = to_sah(ibah);
-	int err = fill(ah, init->ah_attr);
+	int err = sib_av_fill(&ah->av, init->ah_attr);
 
 	if (!err)
 		rdma_copy_ah_attr(&ah->attr, init->ah_attr);
@@ -60,7 +67,7 @@ int sib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_
 int sib_modify_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
 {
 	struct sib_ah *ah = to_sah(ibah);
-	int err = fill(ah, attr);
+	int err = sib_av_fill(&ah->av, attr);
 
 	if (!err)
 		rdma_replace_ah_attr(&ah->attr, attr);

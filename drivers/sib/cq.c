@@ -12,7 +12,7 @@
  * sib_create_cq - ib_device_ops.create_cq
  * @ibcq: zeroed CQ
  * @attr: its size and vector
- * @arg: unused, kernel consumers only
+ * @arg: NULL for kernel consumers
  *
  * Context: process. Return: 0, -EINVAL or -ENOMEM.
  */
@@ -27,12 +27,67 @@ int sib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		return -EINVAL;
 	spin_lock_init(&cq->lock);
 	INIT_LIST_HEAD(&cq->event);
+	cq->user = arg;
 	cq->size = attr->cqe + 1;
-	cq->ring = kvcalloc(cq->size, sizeof(*cq->ring), GFP_KERNEL);
+	cq->ring = kvcalloc(cq->size, sizeof(*cq->ring), GFP_KERNEL_ACCOUNT);
 	if (!cq->ring)
 		return -ENOMEM;
 	ibcq->cqe = attr->cqe;
 	return 0;
+}
+
+static u32 cq_next(const struct sib_cq *cq, u32 i)
+{
+	return i + 1 == cq->size ? 0 : i + 1;
+}
+
+/* Move the completions to a new ring of other size; -EINVAL if it is too small. */
+static int cq_move(struct sib_cq *cq, struct ib_wc *ring, u32 size)
+{
+	u32 i, n = 0;
+
+	lockdep_assert_held(&cq->lock);
+	for (i = cq->tail; i != cq->head; i = cq_next(cq, i)) {
+		if (n + 1 == size)
+			return -EINVAL;
+		ring[n++] = cq->ring[i];
+	}
+	cq->ring = ring;
+	cq->size = size;
+	cq->tail = 0;
+	cq->head = n;
+	return 0;
+}
+
+/**
+ * sib_resize_cq - ib_device_ops.resize_cq
+ * @ibcq: the CQ
+ * @cqe: completions it is to hold
+ * @udata: unused
+ *
+ * Context: process. Return: 0; -EINVAL if @cqe is out of range or it holds more
+ * already; -ENOMEM.
+ */
+int sib_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
+{
+	struct sib_cq *cq = to_scq(ibcq);
+	struct ib_wc *ring, *old;
+	unsigned long flags;
+	int err;
+
+	if (cqe < 1 || cqe > SIB_MAX_CQE)
+		return -EINVAL;
+	ring = kvcalloc(cqe + 1, sizeof(*ring), GFP_KERNEL_ACCOUNT);
+	if (!ring)
+		return -ENOMEM;
+	spin_lock_irqsave(&cq->lock, flags);
+	old = cq->ring;
+	err = cq_move(cq, ring, cqe + 1);
+	if (!err)
+		ibcq->cqe = cqe;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	kvfree(err ? ring : old);
+	return err;
 }
 
 /**
@@ -73,7 +128,7 @@ int sib_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 	spin_lock_irqsave(&cq->lock, flags);
 	for (n = 0; n < num && cq->tail != cq->head; n++) {
 		wc[n] = cq->ring[cq->tail];
-		cq->tail = cq->tail + 1 == cq->size ? 0 : cq->tail + 1;
+		cq->tail = cq_next(cq, cq->tail);
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return n;
@@ -133,12 +188,14 @@ void sib_cq_add(struct sib_cq *cq, const struct ib_wc *wc, bool solicited)
 
 	lockdep_assert_held(&dev->port.lock);
 	spin_lock_irqsave(&cq->lock, flags);
-	next = cq->head + 1 == cq->size ? 0 : cq->head + 1;
+	next = cq_next(cq, cq->head);
 	if (next == cq->tail) {
 		overflow = !cq->overflow;
 		cq->overflow = true;
 	} else {
 		cq->ring[cq->head] = *wc;
+		if (cq->user)
+			cq->ring[cq->head].qp = to_sqp(wc->qp)->alias;
 		cq->head = next;
 		if (cq->notify == IB_CQ_NEXT_COMP || (cq->notify && solicited)) {
 			cq->notify = 0;
@@ -154,6 +211,33 @@ void sib_cq_add(struct sib_cq *cq, const struct ib_wc *wc, bool solicited)
 	if (list_empty(&cq->event))
 		list_add_tail(&cq->event, &dev->ev_list);
 	spin_unlock_irqrestore(&dev->ev_lock, flags);
+}
+
+/**
+ * sib_cq_forget - remove the completions of a QP
+ * @cq: the CQ
+ * @qp: QP that will complete nothing more, or has started anew
+ *
+ * Context: port->lock held.
+ */
+void sib_cq_forget(struct sib_cq *cq, const struct sib_qp *qp)
+{
+	const struct ib_qp *ibqp = cq->user ? qp->alias : &qp->ibqp;
+	unsigned long flags;
+	u32 from, to;
+
+	lockdep_assert_held(&to_sib(cq->ibcq.device)->port.lock);
+	spin_lock_irqsave(&cq->lock, flags);
+	to = cq->tail;
+	for (from = cq->tail; from != cq->head; from = cq_next(cq, from)) {
+		if (cq->ring[from].qp == ibqp)
+			continue;
+		if (to != from)
+			cq->ring[to] = cq->ring[from];
+		to = cq_next(cq, to);
+	}
+	cq->head = to;
+	spin_unlock_irqrestore(&cq->lock, flags);
 }
 
 /**

@@ -15,7 +15,9 @@ static int sib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr
 			    struct ib_udata *udata)
 {
 	attr->device_cap_flags = IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_PORT_ACTIVE_EVENT |
-				 IB_DEVICE_BAD_PKEY_CNTR | IB_DEVICE_BAD_QKEY_CNTR;
+				 IB_DEVICE_BAD_PKEY_CNTR | IB_DEVICE_BAD_QKEY_CNTR |
+				 IB_DEVICE_CURR_QP_STATE_MOD | IB_DEVICE_RC_RNR_NAK_GEN |
+				 IB_DEVICE_MEM_MGT_EXTENSIONS;
 	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
 	attr->page_size_cap = PAGE_SIZE;
 	attr->sys_image_guid = to_sib(ibdev)->port.sma.node_guid;
@@ -24,13 +26,23 @@ static int sib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr
 	attr->max_mr_size = ~0ULL;
 	attr->max_pd = SIB_MAX_QP;
 	attr->max_ah = SIB_MAX_QP;
-	attr->max_mr = SIB_MAX_QP;
+	attr->max_mr = SIB_MAX_MR;
 	attr->max_cq = SIB_MAX_QP;
 	attr->max_qp = SIB_MAX_QP;
 	attr->max_cqe = SIB_MAX_CQE;
 	attr->max_qp_wr = SIB_MAX_WR;
 	attr->max_send_sge = SIB_MAX_SGE;
 	attr->max_recv_sge = SIB_MAX_SGE;
+	attr->max_sge_rd = SIB_MAX_SGE;
+	attr->max_srq = SIB_MAX_SRQ;
+	attr->max_srq_wr = SIB_MAX_WR;
+	attr->max_srq_sge = SIB_MAX_SGE;
+	attr->max_qp_rd_atom = SIB_MAX_RD_ATOMIC;
+	attr->max_qp_init_rd_atom = SIB_MAX_RD_ATOMIC;
+	attr->max_res_rd_atom = SIB_MAX_RD_ATOMIC * SIB_MAX_QP;
+	attr->atomic_cap = IB_ATOMIC_HCA;
+	attr->max_fast_reg_page_list_len = SIB_MAX_FAST_REG;
+	attr->local_ca_ack_delay = SIB_ACK_DELAY;
 	attr->max_pkeys = SIB_NUM_PKEYS;
 	attr->max_mcast_grp = SIB_MAX_MCAST;
 	attr->max_mcast_qp_attach = SIB_MAX_MCAST_QP;
@@ -145,6 +157,23 @@ static int sib_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 	return 0;
 }
 
+static int sib_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
+{
+	return 0;
+}
+
+static void sib_dealloc_ucontext(struct ib_ucontext *ibuc)
+{
+}
+
+/*
+ * Nothing of the device is mapped by a process, so a device may go while it is
+ * used: ib_core destroys what the process has of it.
+ */
+static void sib_disassociate_ucontext(struct ib_ucontext *ibuc)
+{
+}
+
 static void sib_dealloc_driver(struct ib_device *ibdev)
 {
 	struct sib_dev *dev = to_sib(ibdev);
@@ -188,30 +217,40 @@ const struct ib_device_ops sib_device_ops = {
 	.uverbs_abi_ver = 1,
 
 	.alloc_hw_port_stats = sib_alloc_hw_port_stats,
+	.alloc_mr = sib_alloc_mr,
 	.alloc_pd = sib_alloc_pd,
+	.alloc_ucontext = sib_alloc_ucontext,
 	.attach_mcast = sib_attach_mcast,
 	.create_ah = sib_create_ah,
 	.create_cq = sib_create_cq,
 	.create_qp = sib_create_qp,
+	.create_srq = sib_create_srq,
+	.create_user_ah = sib_create_ah,
 	.dealloc_driver = sib_dealloc_driver,
 	.dealloc_pd = sib_dealloc_pd,
+	.dealloc_ucontext = sib_dealloc_ucontext,
 	.dereg_mr = sib_dereg_mr,
 	.destroy_ah = sib_destroy_ah,
 	.destroy_cq = sib_destroy_cq,
 	.destroy_qp = sib_destroy_qp,
+	.destroy_srq = sib_destroy_srq,
 	.device_group = &sib_attr_group,
 	.detach_mcast = sib_detach_mcast,
+	.disassociate_ucontext = sib_disassociate_ucontext,
 	.get_dev_fw_str = sib_get_dev_fw_str,
 	.get_dma_mr = sib_get_dma_mr,
 	.get_hw_stats = sib_get_hw_stats,
 	.get_port_immutable = sib_get_port_immutable,
+	.map_mr_sg = sib_map_mr_sg,
 	.modify_ah = sib_modify_ah,
 	.modify_device = sib_modify_device,
 	.modify_port = sib_modify_port,
 	.modify_qp = sib_modify_qp,
+	.modify_srq = sib_modify_srq,
 	.poll_cq = sib_poll_cq,
 	.post_recv = sib_post_recv,
 	.post_send = sib_post_send,
+	.post_srq_recv = sib_post_srq_recv,
 	.process_mad = sib_process_mad,
 	.query_ah = sib_query_ah,
 	.query_device = sib_query_device,
@@ -219,14 +258,26 @@ const struct ib_device_ops sib_device_ops = {
 	.query_pkey = sib_query_pkey,
 	.query_port = sib_query_port,
 	.query_qp = sib_query_qp,
+	.query_srq = sib_query_srq,
 	.reg_user_mr = sib_reg_user_mr,
 	.req_notify_cq = sib_req_notify_cq,
+	.rereg_user_mr = sib_rereg_user_mr,
+	.resize_cq = sib_resize_cq,
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, sib_ah, ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, sib_cq, ibcq),
 	INIT_RDMA_OBJ_SIZE(ib_pd, sib_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, sib_qp, ibqp),
+	INIT_RDMA_OBJ_SIZE(ib_srq, sib_srq, ibsrq),
+	INIT_RDMA_OBJ_SIZE(ib_ucontext, sib_ucontext, ibuc),
 };
+
+/* Data path commands of processes, which ib_core does not offer by itself */
+#define UVERBS_CMDS	(BIT_ULL(IB_USER_VERBS_CMD_POLL_CQ) | \
+			 BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ) | \
+			 BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) | \
+			 BIT_ULL(IB_USER_VERBS_CMD_POST_RECV) | \
+			 BIT_ULL(IB_USER_VERBS_CMD_POST_SRQ_RECV))
 
 /**
  * sib_device_init - set up a device that is to be registered
@@ -240,12 +291,14 @@ void sib_device_init(struct sib_dev *dev, const char *name, __be64 guid)
 
 	spin_lock_init(&dev->ev_lock);
 	INIT_LIST_HEAD(&dev->ev_list);
+	sib_mem_init(&dev->mem);
 	sib_port_init(&dev->port, guid);
 	ibdev->node_guid = guid;
 	ibdev->node_type = RDMA_NODE_IB_CA;
 	ibdev->phys_port_cnt = 1;
 	ibdev->num_comp_vectors = 1;
 	ibdev->local_dma_lkey = SIB_LKEY;
+	ibdev->uverbs_cmd_mask |= UVERBS_CMDS;
 	snprintf(ibdev->node_desc, sizeof(ibdev->node_desc), "%.47s %.15s",
 		 init_utsname()->nodename, name);
 	memcpy(dev->port.sma.node_desc, ibdev->node_desc, SIB_NODE_DESC_LEN);
@@ -264,4 +317,5 @@ void sib_device_cleanup(struct sib_dev *dev)
 	sib_port_detach(&dev->port);
 	rtnl_unlock();
 	sib_port_cleanup(&dev->port);
+	sib_mem_cleanup(&dev->mem);
 }

@@ -4,6 +4,9 @@
  * sma.c and pma.c answer them. Also what the management agent does to the rest
  * of the device.
  */
+#include <linux/bitops.h>
+#include <net/checksum.h>
+
 #include "sib.h"
 
 static struct sib_port *sma_to_port(struct sib_sma *sma)
@@ -34,13 +37,14 @@ static void mad_phys(struct sib_sma *sma, enum sib_phys_state phys)
 	sib_port_set_phys(sma_to_port(sma), phys);
 }
 
+static int gather_smp(const void *src, void *to, u32 len, __wsum *sum)
+{
+	*sum = csum_partial_copy_nocheck(src, to, len);
+	return 0;
+}
+
 static int mad_send(struct sib_sma *sma, u16 dlid, u8 sl, const struct ib_smp *smp)
 {
-	struct ib_sge sge = {
-		.addr = (uintptr_t)smp,
-		.length = sizeof(*smp),
-		.lkey = SIB_LKEY,
-	};
 	struct sib_pkt pkt = {
 		.vl = SIB_VL15,
 		.sl = sl,
@@ -51,7 +55,7 @@ static int mad_send(struct sib_sma *sma, u16 dlid, u8 sl, const struct ib_smp *s
 		.plen = sizeof(*smp),
 	};
 
-	return sib_ud_xmit(sma_to_port(sma), &pkt, &sge, 1, jiffies);
+	return sib_xmit(sma_to_port(sma), &pkt, gather_smp, smp, jiffies);
 }
 
 const struct sib_sma_ops sib_mad_sma_ops = {

@@ -219,15 +219,19 @@ static void port_rx(struct sib_port *port, unsigned long now)
 	}
 }
 
-static void port_loop(struct sib_port *port)
+/* Returns whether there was any: there may be answers to send. */
+static bool port_loop(struct sib_port *port)
 {
 	struct sk_buff *skb;
+	bool any = false;
 
 	while (port->rx_left > 0 && (skb = skb_dequeue(&port->loopq))) {
 		port->rx_left--;
 		sib_rx_packet(port, skb, 0, skb->len);
 		consume_skb(skb);
+		any = true;
 	}
+	return any;
 }
 
 static void timer_follow(struct sib_port *port, unsigned long now)
@@ -237,6 +241,7 @@ static void timer_follow(struct sib_port *port, unsigned long now)
 	at = sib_trap_deadline(&port->sma, at);
 	if (port->phys_next != SIB_PHYS_NOP && time_before(port->phys_at, at))
 		at = port->phys_at;
+	at = sib_rc_deadline(port, at);
 	if (port->tx_starved)
 		at = now + 1;
 	if (at - now >= MAX_JIFFY_OFFSET)
@@ -258,8 +263,9 @@ static void port_task(struct tasklet_struct *t)
 	port_rx(port, now);
 	sib_link_timer(&port->link, now);
 	sib_trap_run(&port->sma, now);
+	sib_rc_timers(port, now);
 	more = sib_tx_run(port, now);
-	port_loop(port);
+	more |= port_loop(port);
 	sib_link_flush(&port->link, now);
 	timer_follow(port, now);
 	spin_unlock(&port->lock);
@@ -363,9 +369,11 @@ void sib_port_init(struct sib_port *port, __be64 guid)
 	spin_lock_init(&port->lock);
 	spin_lock_init(&port->tx_lock);
 	INIT_LIST_HEAD(&port->tx_list);
+	INIT_LIST_HEAD(&port->rc_timed);
 	skb_queue_head_init(&port->rxq);
 	skb_queue_head_init(&port->loopq);
 	xa_init_flags(&port->qps, XA_FLAGS_ALLOC);
+	xa_init(&port->qpns);
 	port->enabled = true;
 	tasklet_setup(&port->task, port_task);
 	timer_setup(&port->timer, port_timer, 0);
@@ -381,6 +389,9 @@ void sib_port_init(struct sib_port *port, __be64 guid)
  */
 void sib_port_cleanup(struct sib_port *port)
 {
+	unsigned long i;
+	u32 *qpns;
+
 	timer_shutdown_sync(&port->timer);
 	tasklet_kill(&port->task);
 	spin_lock_bh(&port->lock);
@@ -390,6 +401,9 @@ void sib_port_cleanup(struct sib_port *port)
 	skb_queue_purge(&port->rxq);
 	skb_queue_purge(&port->loopq);
 	xa_destroy(&port->qps);
+	xa_for_each(&port->qpns, i, qpns)
+		kfree(qpns);
+	xa_destroy(&port->qpns);
 }
 
 /**

@@ -1,123 +1,227 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Posting work requests. They are copied to a ring, whose only consumer is the
- * port context: posting takes one lock, allocates nothing and works with
- * interrupts off (ib_mad does that).
+ * Send requests: posting, their memory, completing. They are copied to a ring,
+ * whose only consumer is the port context: posting takes one lock, and for
+ * kernel consumers it allocates nothing and works with interrupts off (ib_mad
+ * does that). The lists of a process are copied as they are and checked when
+ * they are used; its inline data are fetched before the lock is taken.
  */
+#include <linux/bitops.h>
 #include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <net/checksum.h>
 
 #include "sib.h"
 
-/**
- * sib_ring_init - make a work queue
- * @ring: zeroed memory
- * @entries: work requests it holds
- * @max_sge: gather or scatter entries of each
- * @head: size of an entry without them
- *
- * Context: process. Return: 0 or -ENOMEM.
- */
-int sib_ring_init(struct sib_ring *ring, u32 entries, u32 max_sge, size_t head)
+#define SENDS		(BIT_ULL(IB_WR_SEND) | BIT_ULL(IB_WR_SEND_WITH_IMM))
+#define WRITES		(BIT_ULL(IB_WR_RDMA_WRITE) | BIT_ULL(IB_WR_RDMA_WRITE_WITH_IMM))
+#define ATOMICS		(BIT_ULL(IB_WR_ATOMIC_CMP_AND_SWP) | BIT_ULL(IB_WR_ATOMIC_FETCH_AND_ADD))
+#define RELIABLE	(ATOMICS | BIT_ULL(IB_WR_RDMA_READ) | BIT_ULL(IB_WR_SEND_WITH_INV))
+#define LOCALS		(BIT_ULL(IB_WR_LOCAL_INV) | BIT_ULL(IB_WR_REG_MR))
+/* Requests that may bring their data with them */
+#define INLINE		(SENDS | WRITES | BIT_ULL(IB_WR_SEND_WITH_INV))
+
+#define ATOMIC_LEN	8
+
+static bool is_one_of(enum ib_wr_opcode opcode, u64 set)
 {
-	spin_lock_init(&ring->lock);
-	ring->size = entries + 1;
-	ring->max_sge = max_sge;
-	ring->stride = ALIGN(head + max_sge * sizeof(struct ib_sge), 8);
-	ring->ring = kvcalloc(ring->size, ring->stride, GFP_KERNEL);
-	return ring->ring ? 0 : -ENOMEM;
+	return (u32)opcode < 64 && BIT_ULL(opcode) & set;
 }
 
-/**
- * sib_ring_free - free the memory of a work queue
- * @ring: queue no one uses any more, or one that was never made
- */
-void sib_ring_free(struct sib_ring *ring)
+static u64 opcodes(const struct sib_qp *qp)
 {
-	kvfree(ring->ring);
-	ring->ring = NULL;
+	switch (qp->ibqp.qp_type) {
+	case IB_QPT_RC:
+		return SENDS | WRITES | RELIABLE | (qp->mem.kernel ? LOCALS : 0);
+	case IB_QPT_UC:
+		return SENDS | WRITES;
+	default:
+		return SENDS;
+	}
 }
 
-static u32 ring_next(const struct sib_ring *ring, u32 i)
-{
-	return i + 1 == ring->size ? 0 : i + 1;
-}
-
-/**
- * sib_ring_peek - oldest entry
- * @ring: queue; the caller is its consumer and holds port->lock
- *
- * Return: the entry, which stays in the queue, or NULL.
- */
-void *sib_ring_peek(struct sib_ring *ring)
-{
-	/* pairs with the release in ring_push(): the entry is complete */
-	if (ring->tail == smp_load_acquire(&ring->head))
-		return NULL;
-	return ring->ring + (size_t)ring->tail * ring->stride;
-}
-
-/**
- * sib_ring_pop - give the oldest entry back to the producers
- * @ring: queue that is not empty; the caller is its consumer
- */
-void sib_ring_pop(struct sib_ring *ring)
-{
-	/* pairs with the acquire in ring_slot(): we are done with the entry */
-	smp_store_release(&ring->tail, ring_next(ring, ring->tail));
-}
-
-/* Next free entry, or NULL if the queue is full. */
-static void *ring_slot(struct sib_ring *ring)
-{
-	lockdep_assert_held(&ring->lock);
-	/* pairs with the release in sib_ring_pop(): the consumer is done */
-	if (ring_next(ring, ring->head) == smp_load_acquire(&ring->tail))
-		return NULL;
-	return ring->ring + (size_t)ring->head * ring->stride;
-}
-
-static void ring_push(struct sib_ring *ring)
-{
-	lockdep_assert_held(&ring->lock);
-	/* pairs with the acquire in sib_ring_peek(): the entry is complete */
-	smp_store_release(&ring->head, ring_next(ring, ring->head));
-}
-
-static u32 copy_sges(struct ib_sge *to, const struct ib_sge *from, int num)
+static u64 list_len(const struct ib_send_wr *wr)
 {
 	u64 len = 0;
 	int i;
 
-	for (i = 0; i < num; i++) {
-		to[i] = from[i];
-		len += from[i].length;
-	}
-	return min_t(u64, len, U32_MAX);
+	for (i = 0; i < wr->num_sge; i++)
+		len += wr->sg_list[i].length;
+	return len;
 }
 
-static int post_one_send(struct sib_qp *qp, const struct ib_send_wr *wr)
+static bool fits_inline(const struct sib_qp *qp, const struct ib_send_wr *wr)
 {
-	const struct ib_ud_wr *ud = ud_wr(wr);
-	struct sib_swqe *wqe;
+	return is_one_of(wr->opcode, INLINE) && wr->num_sge >= 0 &&
+	       list_len(wr) <= qp->cap.max_inline_data;
+}
 
-	if (wr->opcode != IB_WR_SEND && wr->opcode != IB_WR_SEND_WITH_IMM)
+/* Inline data of a process for requests that can be posted, one after another */
+static void *fetch_inline(const struct sib_qp *qp, const struct ib_send_wr *first)
+{
+	const struct ib_send_wr *wr;
+	size_t len = 0;
+	void *data, *p;
+	int i;
+
+	for (wr = first; wr; wr = wr->next)
+		if (wr->send_flags & IB_SEND_INLINE && fits_inline(qp, wr))
+			len += list_len(wr);
+	if (!len)
+		return NULL;
+	data = kvmalloc(len, GFP_KERNEL);
+	if (!data)
+		return ERR_PTR(-ENOMEM);
+	p = data;
+	for (wr = first; wr; wr = wr->next) {
+		if (!(wr->send_flags & IB_SEND_INLINE) || !fits_inline(qp, wr))
+			continue;
+		for (i = 0; i < wr->num_sge; i++) {
+			if (copy_from_user(p, u64_to_user_ptr(wr->sg_list[i].addr),
+					   wr->sg_list[i].length)) {
+				kvfree(data);
+				return ERR_PTR(-EFAULT);
+			}
+			p += wr->sg_list[i].length;
+		}
+	}
+	return data;
+}
+
+static int check(const struct sib_qp *qp, const struct ib_send_wr *wr)
+{
+	u64 len;
+
+	if (!is_one_of(wr->opcode, opcodes(qp)))
 		return -EINVAL;
-	if (wr->num_sge < 0 || wr->num_sge > qp->sq.max_sge || !ud->ah)
+	if (is_one_of(wr->opcode, LOCALS))
+		return 0;
+	if (wr->num_sge < 0)
 		return -EINVAL;
-	wqe = ring_slot(&qp->sq);
+	if (wr->send_flags & IB_SEND_INLINE)
+		return fits_inline(qp, wr) ? 0 : -EINVAL;
+	if (wr->num_sge > qp->sq.max_sge)
+		return -EINVAL;
+	len = list_len(wr);
+	if (len > SIB_MAX_MSG || (is_one_of(wr->opcode, ATOMICS) && len != ATOMIC_LEN))
+		return -EINVAL;
+	return 0;
+}
+
+static int fill_ud(struct sib_swqe *wqe, const struct ib_ud_wr *ud)
+{
+	if (!ud->ah)
+		return -EINVAL;
+	wqe->dqpn = ud->remote_qpn & SIB_QPN_MASK;
+	wqe->qkey = ud->remote_qkey;
+	wqe->pkey_index = ud->pkey_index;
+	wqe->av = to_sah(ud->ah)->av;
+	return 0;
+}
+
+static int fill_reg(struct sib_swqe *wqe, const struct ib_reg_wr *reg)
+{
+	const struct sib_mr *mr = to_smr(reg->mr);
+
+	if (mr->kind != SIB_MR_FAST || (reg->mr->rkey ^ reg->key) >> 8)
+		return -EINVAL;
+	wqe->rkey = reg->key;
+	wqe->access = reg->access;
+	wqe->remote_addr = reg->mr->iova;
+	wqe->compare_add = reg->mr->length;
+	return 0;
+}
+
+static int fill_connected(struct sib_swqe *wqe, const struct ib_send_wr *wr)
+{
+	memset(&wqe->rc, 0, sizeof(wqe->rc));
+	switch (wr->opcode) {
+	case IB_WR_RDMA_WRITE:
+	case IB_WR_RDMA_WRITE_WITH_IMM:
+	case IB_WR_RDMA_READ:
+		wqe->remote_addr = rdma_wr(wr)->remote_addr;
+		wqe->rkey = rdma_wr(wr)->rkey;
+		return 0;
+	case IB_WR_ATOMIC_CMP_AND_SWP:
+	case IB_WR_ATOMIC_FETCH_AND_ADD:
+		wqe->remote_addr = atomic_wr(wr)->remote_addr;
+		wqe->rkey = atomic_wr(wr)->rkey;
+		wqe->compare_add = atomic_wr(wr)->compare_add;
+		wqe->swap = atomic_wr(wr)->swap;
+		return 0;
+	case IB_WR_REG_MR:
+		return fill_reg(wqe, reg_wr(wr));
+	default:
+		return 0;
+	}
+}
+
+static void fill_ex(struct sib_swqe *wqe, const struct ib_send_wr *wr)
+{
+	switch (wr->opcode) {
+	case IB_WR_SEND_WITH_IMM:
+	case IB_WR_RDMA_WRITE_WITH_IMM:
+		wqe->imm = wr->ex.imm_data;
+		break;
+	case IB_WR_SEND_WITH_INV:
+	case IB_WR_LOCAL_INV:
+		wqe->inv_rkey = wr->ex.invalidate_rkey;
+		break;
+	default:
+		wqe->imm = 0;
+	}
+}
+
+/*
+ * The data or their list. Inline data are those of a kernel consumer, or have
+ * been fetched to *@data.
+ */
+static void fill_list(struct sib_swqe *wqe, const struct ib_send_wr *wr, const void **data)
+{
+	void *to = wqe->sge;
+	int i;
+
+	wqe->length = 0;
+	wqe->num_sge = 0;
+	if (is_one_of(wr->opcode, LOCALS))
+		return;
+	wqe->length = list_len(wr);
+	if (!(wr->send_flags & IB_SEND_INLINE)) {
+		wqe->num_sge = wr->num_sge;
+		memcpy(to, wr->sg_list, wr->num_sge * sizeof(*wr->sg_list));
+		return;
+	}
+	if (*data) {
+		memcpy(to, *data, wqe->length);
+		*data += wqe->length;
+		return;
+	}
+	for (i = 0; i < wr->num_sge; i++) {
+		memcpy(to, (void *)(uintptr_t)wr->sg_list[i].addr, wr->sg_list[i].length);
+		to += wr->sg_list[i].length;
+	}
+}
+
+static int post_one(struct sib_qp *qp, const struct ib_send_wr *wr, const void **data)
+{
+	struct sib_swqe *wqe;
+	int err;
+
+	err = check(qp, wr);
+	if (err)
+		return err;
+	wqe = sib_ring_slot(&qp->sq);
 	if (!wqe)
 		return -ENOMEM;
 	wqe->wr_id = wr->wr_id;
 	wqe->opcode = wr->opcode;
 	wqe->send_flags = wr->send_flags;
-	wqe->imm = wr->opcode == IB_WR_SEND_WITH_IMM ? wr->ex.imm_data : 0;
-	wqe->dqpn = ud->remote_qpn & SIB_QPN_MASK;
-	wqe->qkey = ud->remote_qkey;
-	wqe->pkey_index = ud->pkey_index;
-	wqe->av = to_sah(ud->ah)->av;
-	wqe->num_sge = wr->num_sge;
-	wqe->length = copy_sges(wqe->sge, wr->sg_list, wr->num_sge);
-	ring_push(&qp->sq);
+	fill_ex(wqe, wr);
+	err = qp->rc ? fill_connected(wqe, wr) : fill_ud(wqe, ud_wr(wr));
+	if (err)
+		return err;
+	fill_list(wqe, wr, data);
+	sib_ring_push(&qp->sq);
 	return 0;
 }
 
@@ -127,21 +231,32 @@ static int post_one_send(struct sib_qp *qp, const struct ib_send_wr *wr)
  * @wr: list of requests
  * @bad: set to the first request not taken
  *
- * Context: any but NMI. Return: 0, -EINVAL or -ENOMEM (queue full).
+ * Context: any but NMI; process for the QP of a process. Return: 0, -EINVAL,
+ * -ENOMEM (queue full), -EFAULT (inline data of a process).
  */
 int sib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		  const struct ib_send_wr **bad)
 {
 	struct sib_qp *qp = to_sqp(ibqp);
+	const void *data = NULL;
+	void *fetched = NULL;
 	bool posted = false;
 	unsigned long flags;
 	int err = 0;
 
+	if (!qp->mem.kernel) {
+		fetched = fetch_inline(qp, wr);
+		if (IS_ERR(fetched)) {
+			*bad = wr;
+			return PTR_ERR(fetched);
+		}
+		data = fetched;
+	}
 	spin_lock_irqsave(&qp->sq.lock, flags);
 	if (qp->attr.qp_state < IB_QPS_RTS)
 		err = -EINVAL;
 	for (; wr && !err; wr = wr->next) {
-		err = post_one_send(qp, wr);
+		err = post_one(qp, wr, &data);
 		if (err)
 			break;
 		posted = true;
@@ -151,49 +266,131 @@ int sib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		*bad = wr;
 	if (posted)
 		sib_tx_queue(qp);
+	kvfree(fetched);
 	return err;
 }
 
 /**
- * sib_post_recv - ib_device_ops.post_recv
- * @ibqp: QP in any state but RESET; in ERR the requests are flushed
- * @wr: list of requests
- * @bad: set to the first request not taken
+ * sib_swqe_gather - copy part of a message to be sent
+ * @qp: the QP, port locked
+ * @wqe: one of its send requests
+ * @skip: bytes of the message that come before
+ * @to: @len bytes
+ * @len: bytes wanted
+ * @sum: unfolded Internet checksum of @to is added to it
  *
- * Context: any but NMI. Return: 0, -EINVAL or -ENOMEM (queue full).
+ * Return: 0 or -EACCES.
  */
-int sib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
-		  const struct ib_recv_wr **bad)
+int sib_swqe_gather(const struct sib_qp *qp, const struct sib_swqe *wqe, u32 skip, void *to,
+		    u32 len, __wsum *sum)
 {
-	struct sib_qp *qp = to_sqp(ibqp);
-	struct sib_rwqe *wqe;
-	unsigned long flags;
-	int err = 0;
-	bool flush;
+	__wsum part;
 
-	spin_lock_irqsave(&qp->rq.lock, flags);
-	flush = qp->attr.qp_state == IB_QPS_ERR;
-	if (qp->attr.qp_state == IB_QPS_RESET)
-		err = -EINVAL;
-	for (; wr && !err; wr = wr->next) {
-		if (wr->num_sge < 0 || wr->num_sge > qp->rq.max_sge) {
-			err = -EINVAL;
-			break;
-		}
-		wqe = ring_slot(&qp->rq);
-		if (!wqe) {
-			err = -ENOMEM;
-			break;
-		}
-		wqe->wr_id = wr->wr_id;
-		wqe->num_sge = wr->num_sge;
-		wqe->length = copy_sges(wqe->sge, wr->sg_list, wr->num_sge);
-		ring_push(&qp->rq);
+	if (!(wqe->send_flags & IB_SEND_INLINE))
+		return sib_sge_gather(&qp->mem, wqe->sge, wqe->num_sge, skip, to, len, sum);
+	if (skip > wqe->length || len > wqe->length - skip)
+		return -EACCES;
+	part = csum_partial_copy_nocheck((const void *)wqe->sge + skip, to, len);
+	*sum = csum_add(*sum, part);
+	return 0;
+}
+
+/**
+ * sib_swqe_scatter - place data the peer returned
+ * @qp: the QP, port locked
+ * @wqe: one of its RDMA READ requests
+ * @skip: bytes of its list to leave alone
+ * @skb: where the data are
+ * @off: at which offset
+ * @len: how many
+ *
+ * Return: 0 or -EACCES.
+ */
+int sib_swqe_scatter(const struct sib_qp *qp, const struct sib_swqe *wqe, u32 skip,
+		     struct sk_buff *skb, unsigned int off, u32 len)
+{
+	return sib_sge_scatter(&qp->mem, wqe->sge, wqe->num_sge, skip, skb, off, len);
+}
+
+/**
+ * sib_swqe_write - place the result of an atomic operation
+ * @qp: the QP, port locked
+ * @wqe: one of its atomic requests
+ * @from: @len bytes
+ * @len: how many
+ *
+ * Return: 0 or -EACCES.
+ */
+int sib_swqe_write(const struct sib_qp *qp, const struct sib_swqe *wqe, const void *from,
+		   u32 len)
+{
+	return sib_sge_write(&qp->mem, wqe->sge, wqe->num_sge, 0, from, len);
+}
+
+/**
+ * sib_swqe_local - execute a request that sends nothing
+ * @qp: the QP, port locked
+ * @wqe: its request to register or invalidate memory
+ *
+ * Return: the status it completes with.
+ */
+enum ib_wc_status sib_swqe_local(const struct sib_qp *qp, const struct sib_swqe *wqe)
+{
+	int err;
+
+	if (wqe->opcode == IB_WR_REG_MR)
+		err = sib_mem_fast_reg(&qp->mem, wqe->rkey, wqe->access, wqe->remote_addr,
+				       wqe->compare_add);
+	else
+		err = sib_mem_invalidate(&qp->mem, wqe->inv_rkey);
+	return err ? IB_WC_MW_BIND_ERR : IB_WC_SUCCESS;
+}
+
+static enum ib_wc_opcode wc_opcode(enum ib_wr_opcode opcode)
+{
+	switch (opcode) {
+	case IB_WR_RDMA_WRITE:
+	case IB_WR_RDMA_WRITE_WITH_IMM:
+		return IB_WC_RDMA_WRITE;
+	case IB_WR_RDMA_READ:
+		return IB_WC_RDMA_READ;
+	case IB_WR_ATOMIC_CMP_AND_SWP:
+		return IB_WC_COMP_SWAP;
+	case IB_WR_ATOMIC_FETCH_AND_ADD:
+		return IB_WC_FETCH_ADD;
+	case IB_WR_LOCAL_INV:
+		return IB_WC_LOCAL_INV;
+	case IB_WR_REG_MR:
+		return IB_WC_REG_MR;
+	default:
+		return IB_WC_SEND;
 	}
-	spin_unlock_irqrestore(&qp->rq.lock, flags);
-	if (err)
-		*bad = wr;
-	if (flush)
-		sib_tx_queue(qp);
-	return err;
+}
+
+/**
+ * sib_qp_complete_send - complete the oldest send request
+ * @qp: the QP; port->lock is held
+ * @wqe: its oldest send request; gone when this returns
+ * @status: how it went; anything but success completes unsignalled requests too
+ *
+ * The queue has room again before the completion can be polled: a consumer may
+ * count on that.
+ */
+void sib_qp_complete_send(struct sib_qp *qp, const struct sib_swqe *wqe,
+			  enum ib_wc_status status)
+{
+	bool signal = status != IB_WC_SUCCESS || qp->sig_all ||
+		      wqe->send_flags & IB_SEND_SIGNALED;
+	struct ib_wc wc = {
+		.wr_id = wqe->wr_id,
+		.status = status,
+		.opcode = wc_opcode(wqe->opcode),
+		.byte_len = wqe->length,
+		.qp = &qp->ibqp,
+		.port_num = 1,
+	};
+
+	sib_ring_pop(&qp->sq);
+	if (signal)
+		sib_cq_add(to_scq(qp->ibqp.send_cq), &wc, status != IB_WC_SUCCESS);
 }

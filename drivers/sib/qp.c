@@ -1,124 +1,205 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Queue pairs: creation, attributes, states, flushing and destruction.
+ * Queue pairs: creation, states, flushing and destruction.
  *
  * A QP is found by number and used only in the port context; taking port->lock
  * after removing it from the table is therefore enough to be sure that nobody
  * uses it any more.
+ *
+ * What a process has polled names its QP, which another of its threads may
+ * destroy before ib_core has read the number from it. Such completions get an
+ * alias: an ib_qp of which nothing exists but the number, in memory that lasts
+ * as long as the device.
  */
 #include <linux/slab.h>
 
 #include "sib.h"
 
-static int qp_check(const struct ib_qp_init_attr *init)
+static int cap_check(const struct ib_qp_cap *cap)
 {
-	if (init->qp_type != IB_QPT_UD && init->qp_type != IB_QPT_SMI &&
-	    init->qp_type != IB_QPT_GSI)
+	return cap->max_send_wr > SIB_MAX_WR || cap->max_recv_wr > SIB_MAX_WR ||
+	       cap->max_send_sge > SIB_MAX_SGE || cap->max_recv_sge > SIB_MAX_SGE ||
+	       cap->max_inline_data > SIB_MAX_INLINE ? -EINVAL : 0;
+}
+
+static int init_check(const struct ib_qp_init_attr *init)
+{
+	switch (init->qp_type) {
+	case IB_QPT_SMI:
+	case IB_QPT_GSI:
+		if (init->srq)
+			return -EINVAL;
+		break;
+	case IB_QPT_UD:
+	case IB_QPT_UC:
+	case IB_QPT_RC:
+		break;
+	default:
 		return -EOPNOTSUPP;
-	if (init->srq || init->create_flags & ~IB_QP_CREATE_IPOIB_UD_LSO)
+	}
+	if (init->create_flags & ~IB_QP_CREATE_IPOIB_UD_LSO)
 		return -EOPNOTSUPP;
 	if (init->create_flags)		/* offloads are not offered */
 		return -EINVAL;
-	if (init->cap.max_send_wr > SIB_MAX_WR || init->cap.max_recv_wr > SIB_MAX_WR ||
-	    init->cap.max_send_sge > SIB_MAX_SGE || init->cap.max_recv_sge > SIB_MAX_SGE ||
-	    init->cap.max_inline_data)
-		return -EINVAL;
-	return 0;
+	return cap_check(&init->cap);
 }
 
-static int qp_insert(struct sib_port *port, struct sib_qp *qp, enum ib_qp_type type)
+/* The place where a QP's number is kept for ever */
+static u32 *qpn_place(struct sib_port *port, u32 qpn)
+{
+	unsigned long index = qpn / SIB_QPN_CHUNK;
+	u32 *chunk = xa_load(&port->qpns, index);
+	u32 *other;
+
+	if (chunk)
+		return &chunk[qpn % SIB_QPN_CHUNK];
+	chunk = kcalloc(SIB_QPN_CHUNK, sizeof(*chunk), GFP_KERNEL);
+	if (!chunk)
+		return NULL;
+	other = xa_cmpxchg(&port->qpns, index, NULL, chunk, GFP_KERNEL);
+	if (other) {
+		kfree(chunk);
+		if (xa_is_err(other))
+			return NULL;
+		chunk = other;
+	}
+	return &chunk[qpn % SIB_QPN_CHUNK];
+}
+
+static int qpn_alloc(struct sib_port *port, struct sib_qp *qp, enum ib_qp_type type)
 {
 	u32 qpn = type == IB_QPT_GSI ? 1 : 0;
+	u32 *place;
 	int err;
 
 	if (type == IB_QPT_SMI || type == IB_QPT_GSI)
-		err = xa_insert(&port->qps, qpn, qp, GFP_KERNEL);
+		err = xa_insert(&port->qps, qpn, NULL, GFP_KERNEL);
 	else
-		err = xa_alloc_cyclic(&port->qps, &qpn, qp,
-				      XA_LIMIT(SIB_QP_TABLE_FIRST, SIB_QPN_MCAST - 1),
+		err = xa_alloc_cyclic(&port->qps, &qpn, NULL,
+				      XA_LIMIT(SIB_QPN_FIRST, SIB_QPN_LAST),
 				      &port->qp_next, GFP_KERNEL);
 	if (err < 0)
 		return err;
+	place = qpn_place(port, qpn);
+	if (!place) {
+		xa_erase(&port->qps, qpn);
+		return -ENOMEM;
+	}
+	*place = qpn;
+	qp->alias = container_of(place, struct ib_qp, qp_num);
 	qp->ibqp.qp_num = qpn;
 	return 0;
+}
+
+static int queues_alloc(struct sib_qp *qp, const struct ib_qp_cap *cap)
+{
+	int err;
+
+	err = sib_ring_init(&qp->sq, cap->max_send_wr, cap->max_send_sge, cap->max_inline_data,
+			    sizeof(struct sib_swqe));
+	if (err)
+		return err;
+	err = sib_ring_init(&qp->rq, cap->max_recv_wr, cap->max_recv_sge, 0,
+			    sizeof(struct sib_rwqe));
+	if (err || !qp->srq)
+		return err;
+	qp->copy = kmalloc(struct_size(qp->copy, sge, qp->srq->cap.max_sge), GFP_KERNEL);
+	return qp->copy ? 0 : -ENOMEM;
+}
+
+static void queues_free(struct sib_qp *qp)
+{
+	kfree(qp->copy);
+	sib_ring_free(&qp->rq);
+	sib_ring_free(&qp->sq);
+}
+
+static bool is_connected(enum ib_qp_type type)
+{
+	return type == IB_QPT_RC || type == IB_QPT_UC;
 }
 
 /**
  * sib_create_qp - ib_device_ops.create_qp
  * @ibqp: zeroed QP with its CQs set by ib_core
  * @init: attributes
- * @udata: unused, kernel consumers only
+ * @udata: NULL for kernel consumers
  *
  * Context: process. Return: 0, -EOPNOTSUPP for unknown types, -EINVAL for
- * capabilities out of range, -EBUSY if QP0 or QP1 exists already, -ENOMEM.
+ * capabilities out of range, -EBUSY if QP0 or QP1 exists already or there are
+ * too many, -ENOMEM.
  */
 int sib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
-	struct sib_port *port = &to_sib(ibqp->device)->port;
+	struct sib_dev *dev = to_sib(ibqp->device);
 	struct sib_qp *qp = to_sqp(ibqp);
 	int err;
 
-	err = qp_check(init);
+	err = init_check(init);
 	if (err)
 		return err;
+	if (init->srq) {
+		init->cap.max_recv_wr = 0;
+		init->cap.max_recv_sge = 0;
+		qp->srq = to_ssrq(init->srq);
+	}
 	INIT_LIST_HEAD(&qp->tx);
+	qp->mem.mem = &dev->mem;
+	qp->mem.pd = ibqp->pd;
+	qp->mem.kernel = !udata;
 	qp->cap = init->cap;
 	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp->attr.qp_state = IB_QPS_RESET;
-	err = sib_ring_init(&qp->sq, init->cap.max_send_wr, init->cap.max_send_sge,
-			    sizeof(struct sib_swqe));
+	qp->attr.path_mig_state = IB_MIG_MIGRATED;
+	err = queues_alloc(qp, &init->cap);
 	if (err)
-		return err;
-	err = sib_ring_init(&qp->rq, init->cap.max_recv_wr, init->cap.max_recv_sge,
-			    sizeof(struct sib_rwqe));
+		goto err_queues;
+	err = is_connected(init->qp_type) ? sib_rc_create(qp) : 0;
 	if (err)
-		goto err_sq;
-	err = qp_insert(port, qp, init->qp_type);
+		goto err_queues;
+	err = qpn_alloc(&dev->port, qp, init->qp_type);
 	if (err)
-		goto err_rq;
+		goto err_rc;
+	/* the entry is there already */
+	xa_store(&dev->port.qps, ibqp->qp_num, qp, GFP_KERNEL);
 	return 0;
 
-err_rq:
-	sib_ring_free(&qp->rq);
-err_sq:
-	sib_ring_free(&qp->sq);
+err_rc:
+	spin_lock_bh(&dev->port.lock);
+	sib_rc_destroy(qp);
+	spin_unlock_bh(&dev->port.lock);
+err_queues:
+	queues_free(qp);
 	return err;
 }
 
-static void ring_reset(struct sib_ring *ring)
+static void lock_attr(struct sib_qp *qp, unsigned long *flags)
+	__acquires(&qp->sq.lock) __acquires(&qp->rq.lock)
 {
-	ring->tail = ring->head;
+	spin_lock_irqsave(&qp->sq.lock, *flags);
+	spin_lock_nested(&qp->rq.lock, SINGLE_DEPTH_NESTING);
 }
 
-static void copy_attr(struct sib_qp *qp, const struct ib_qp_attr *attr, int mask)
+static void unlock_attr(struct sib_qp *qp, unsigned long flags)
+	__releases(&qp->rq.lock) __releases(&qp->sq.lock)
 {
-	if (mask & IB_QP_QKEY)
-		qp->attr.qkey = attr->qkey;
-	if (mask & IB_QP_PKEY_INDEX)
-		qp->attr.pkey_index = attr->pkey_index;
-	if (mask & IB_QP_PORT)
-		qp->attr.port_num = attr->port_num;
-	if (mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
-		qp->attr.en_sqd_async_notify = attr->en_sqd_async_notify;
-	if (mask & IB_QP_SQ_PSN) {
-		qp->attr.sq_psn = attr->sq_psn & 0xFFFFFF;
-		qp->psn = qp->attr.sq_psn;
-	}
+	spin_unlock(&qp->rq.lock);
+	spin_unlock_irqrestore(&qp->sq.lock, flags);
 }
 
-static int attr_check(const struct sib_qp *qp, const struct ib_qp_attr *attr, int mask)
+static void to_reset(struct sib_qp *qp)
 {
-	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != qp->attr.qp_state)
-		return -EINVAL;
-	if (!ib_modify_qp_is_ok(qp->attr.qp_state,
-				mask & IB_QP_STATE ? attr->qp_state : qp->attr.qp_state,
-				qp->ibqp.qp_type, mask))
-		return -EINVAL;
-	if (mask & IB_QP_PORT && attr->port_num != 1)
-		return -EINVAL;
-	if (mask & IB_QP_PKEY_INDEX && attr->pkey_index >= SIB_NUM_PKEYS)
-		return -EINVAL;
-	return 0;
+	sib_ring_reset(&qp->sq);
+	sib_ring_reset(&qp->rq);
+	qp->held = NULL;
+	qp->last_wqe = false;
+}
+
+/* Completions of a QP that is no more, or starts anew, are not to be seen. */
+static void forget_completions(struct sib_qp *qp)
+{
+	sib_cq_forget(to_scq(qp->ibqp.send_cq), qp);
+	sib_cq_forget(to_scq(qp->ibqp.recv_cq), qp);
 }
 
 /**
@@ -128,34 +209,35 @@ static int attr_check(const struct sib_qp *qp, const struct ib_qp_attr *attr, in
  * @mask: which of them
  * @udata: unused
  *
- * Context: process. Return: 0 or -EINVAL, with the QP unchanged.
+ * Context: process. Return: 0, -EINVAL or -EOPNOTSUPP, with the QP unchanged.
  */
 int sib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata)
 {
 	struct sib_port *port = &to_sib(ibqp->device)->port;
 	struct sib_qp *qp = to_sqp(ibqp);
+	enum ib_qp_state old;
 	unsigned long flags;
 	int err;
 
-	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
-		return -EOPNOTSUPP;
 	spin_lock_bh(&port->lock);
-	spin_lock_irqsave(&qp->sq.lock, flags);
-	spin_lock_nested(&qp->rq.lock, SINGLE_DEPTH_NESTING);
-	err = attr_check(qp, attr, mask);
+	lock_attr(qp, &flags);
+	old = qp->attr.qp_state;
+	err = sib_qp_attr_check(ibqp->qp_type, &qp->attr, attr, mask, READ_ONCE(port->sma.mtu));
 	if (err)
 		goto unlock;
-	copy_attr(qp, attr, mask);
-	if (mask & IB_QP_STATE) {
-		qp->attr.qp_state = attr->qp_state;
-		if (attr->qp_state == IB_QPS_RESET) {
-			ring_reset(&qp->sq);
-			ring_reset(&qp->rq);
-		}
-	}
+	sib_qp_attr_copy(&qp->attr, attr, mask);
+	if (mask & IB_QP_SQ_PSN)
+		qp->psn = qp->attr.sq_psn;
+	if (mask & IB_QP_AV)
+		sib_av_fill(&qp->av, &attr->ah_attr);
+	if (mask & IB_QP_STATE && qp->attr.qp_state == IB_QPS_RESET)
+		to_reset(qp);
 unlock:
-	spin_unlock(&qp->rq.lock);
-	spin_unlock_irqrestore(&qp->sq.lock, flags);
+	unlock_attr(qp, flags);
+	if (!err && qp->rc)
+		sib_rc_modified(port, qp, old);
+	if (!err && mask & IB_QP_STATE && qp->attr.qp_state == IB_QPS_RESET)
+		forget_completions(qp);
 	spin_unlock_bh(&port->lock);
 	if (!err)
 		sib_tx_queue(qp);
@@ -179,7 +261,11 @@ int sib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 
 	spin_lock_bh(&port->lock);
 	*attr = qp->attr;
-	attr->sq_psn = qp->psn;
+	if (qp->rc)
+		sib_rc_query(qp, attr);
+	else
+		attr->sq_psn = qp->psn;
+	attr->sq_draining = 0;
 	spin_unlock_bh(&port->lock);
 	attr->cur_qp_state = attr->qp_state;
 	attr->port_num = 1;
@@ -188,6 +274,7 @@ int sib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	init->qp_context = ibqp->qp_context;
 	init->send_cq = ibqp->send_cq;
 	init->recv_cq = ibqp->recv_cq;
+	init->srq = ibqp->srq;
 	init->cap = qp->cap;
 	init->qp_type = ibqp->qp_type;
 	init->sq_sig_type = qp->sig_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR;
@@ -210,66 +297,68 @@ int sib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	xa_erase(&port->qps, ibqp->qp_num);
 	spin_lock_bh(&port->lock);
 	sib_tx_unqueue(qp);
+	sib_rc_destroy(qp);
+	forget_completions(qp);
 	spin_unlock_bh(&port->lock);
-	sib_ring_free(&qp->sq);
-	sib_ring_free(&qp->rq);
+	queues_free(qp);
 	return 0;
 }
 
 /**
- * sib_qp_complete_send - complete the oldest send request
- * @qp: the QP; port->lock is held
- * @wqe: its oldest send request; gone when this returns
- * @status: how it went; anything but success completes unsignalled requests too
- *
- * The queue has room again before the completion can be polled: a consumer may
- * count on that.
+ * sib_qp_event - tell a QP's consumer of an asynchronous event
+ * @qp: the QP, port locked
+ * @type: what happened
  */
-void sib_qp_complete_send(struct sib_qp *qp, const struct sib_swqe *wqe,
-			  enum ib_wc_status status)
+void sib_qp_event(struct sib_qp *qp, enum ib_event_type type)
 {
-	bool signal = status != IB_WC_SUCCESS || qp->sig_all ||
-		      wqe->send_flags & IB_SEND_SIGNALED;
-	struct ib_wc wc = {
-		.wr_id = wqe->wr_id,
-		.status = status,
-		.opcode = IB_WC_SEND,
-		.byte_len = wqe->length,
-		.qp = &qp->ibqp,
-		.port_num = 1,
+	struct ib_event event = {
+		.device = qp->ibqp.device,
+		.event = type,
+		.element.qp = &qp->ibqp,
 	};
 
-	sib_ring_pop(&qp->sq);
-	if (signal)
-		sib_cq_add(to_scq(qp->ibqp.send_cq), &wc, status != IB_WC_SUCCESS);
+	if (qp->ibqp.event_handler)
+		qp->ibqp.event_handler(&event, qp->ibqp.qp_context);
 }
 
 /**
  * sib_qp_flush - complete everything posted to a QP in error
  * @port: its port, locked
  * @qp: QP in ERR (both queues are flushed) or SQE (the send queue only)
+ *
+ * Of a shared receive queue, only the request the QP holds is its own; after
+ * that IB_EVENT_QP_LAST_WQE_REACHED says that it will take no other.
  */
 void sib_qp_flush(struct sib_port *port, struct sib_qp *qp)
 {
-	struct ib_wc wc = {
-		.status = IB_WC_WR_FLUSH_ERR,
-		.opcode = IB_WC_RECV,
-		.qp = &qp->ibqp,
-		.port_num = 1,
-	};
-	struct sib_swqe *swqe;
-	struct sib_rwqe *rwqe;
+	struct sib_swqe *wqe;
 
 	lockdep_assert_held(&port->lock);
-	while ((swqe = sib_ring_peek(&qp->sq)))
-		sib_qp_complete_send(qp, swqe, IB_WC_WR_FLUSH_ERR);
+	while ((wqe = sib_ring_peek(&qp->sq)))
+		sib_qp_complete_send(qp, wqe, IB_WC_WR_FLUSH_ERR);
 	if (qp->attr.qp_state != IB_QPS_ERR)
 		return;
-	while ((rwqe = sib_ring_peek(&qp->rq))) {
-		wc.wr_id = rwqe->wr_id;
-		sib_ring_pop(&qp->rq);
-		sib_cq_add(to_scq(qp->ibqp.recv_cq), &wc, true);
+	while (qp->held || (!qp->srq && sib_qp_recv_take(qp))) {
+		struct ib_wc wc = {
+			.status = IB_WC_WR_FLUSH_ERR,
+			.opcode = IB_WC_RECV,
+		};
+
+		sib_qp_recv_done(qp, &wc, true);
 	}
+	if (qp->srq && !qp->last_wqe) {
+		qp->last_wqe = true;
+		sib_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
+	}
+}
+
+static void set_state(struct sib_qp *qp, enum ib_qp_state state)
+{
+	unsigned long flags;
+
+	lock_attr(qp, &flags);
+	qp->attr.qp_state = state;
+	unlock_attr(qp, flags);
 }
 
 /**
@@ -279,12 +368,21 @@ void sib_qp_flush(struct sib_port *port, struct sib_qp *qp)
  */
 void sib_qp_send_error(struct sib_port *port, struct sib_qp *qp)
 {
-	unsigned long flags;
-
 	lockdep_assert_held(&port->lock);
-	spin_lock_irqsave(&qp->sq.lock, flags);
-	spin_lock_nested(&qp->rq.lock, SINGLE_DEPTH_NESTING);
-	qp->attr.qp_state = IB_QPS_SQE;
-	spin_unlock(&qp->rq.lock);
-	spin_unlock_irqrestore(&qp->sq.lock, flags);
+	set_state(qp, IB_QPS_SQE);
+}
+
+/**
+ * sib_qp_error - a QP can go on no longer: flush it
+ * @port: its port, locked
+ * @qp: the QP, which goes to ERR
+ * @event: asynchronous event, or negative if completions say enough
+ */
+void sib_qp_error(struct sib_port *port, struct sib_qp *qp, int event)
+{
+	lockdep_assert_held(&port->lock);
+	set_state(qp, IB_QPS_ERR);
+	if (event >= 0)
+		sib_qp_event(qp, event);
+	sib_qp_flush(port, qp);
 }

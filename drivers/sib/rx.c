@@ -78,7 +78,8 @@ static void dispatch(struct sib_port *port, const struct sib_pkt *pkt, struct sk
 	struct sib_qp *qp;
 
 	if (pkt->dqpn == SIB_QPN_MCAST) {
-		if (!pkt->grh || !sib_lid_is_mcast(pkt->dlid))
+		if (!pkt->grh || !sib_lid_is_mcast(pkt->dlid) ||
+		    SIB_OP_SERVICE(pkt->opcode) != SIB_OP_UD)
 			malformed(port, SIB_PKT_LID);
 		else if (!sib_mcast_recv(port, pkt, skb, off))
 			port->stats.rx_no_mcast++;
@@ -89,10 +90,14 @@ static void dispatch(struct sib_port *port, const struct sib_pkt *pkt, struct sk
 		return;
 	}
 	qp = xa_load(&port->qps, pkt->dqpn);
-	if (qp)
+	if (!qp)
+		port->stats.rx_no_qp++;
+	else if (qp->rc)
+		sib_rc_recv(port, qp, pkt, skb, off);
+	else if (SIB_OP_SERVICE(pkt->opcode) == SIB_OP_UD)
 		sib_ud_recv(port, qp, pkt, skb, off);
 	else
-		port->stats.rx_no_qp++;
+		port->stats.rx_opcode++;
 }
 
 /**
@@ -105,8 +110,8 @@ static void dispatch(struct sib_port *port, const struct sib_pkt *pkt, struct sk
 void sib_rx_packet(struct sib_port *port, struct sk_buff *skb, unsigned int off,
 		   unsigned int len)
 {
-	unsigned int avail = min_t(unsigned int, len, SIB_UD_MAX_HLEN);
-	u8 buf[SIB_UD_MAX_HLEN];
+	unsigned int avail = min_t(unsigned int, len, SIB_PKT_MAX_HLEN);
+	u8 buf[SIB_PKT_MAX_HLEN];
 	enum sib_pkt_err err;
 	struct sib_pkt pkt;
 	const u8 *hdr;

@@ -17,7 +17,7 @@
  *                             whole tasklet run, taken _bh by verbs
  *   sma.lock                  management attributes
  *   qp->sq.lock, qp->rq.lock  producer side of the rings; irqsave, because
- *                             ib_mad posts with interrupts off
+ *   srq->ring.lock            ib_mad posts with interrupts off
  *   port->tx_lock             list of QPs with something to send; irqsave
  *   cq->lock                  completion ring; irqsave
  *   dev->ev_lock              list of CQs whose handler is due; irqsave
@@ -36,20 +36,26 @@
 #include <rdma/ib_verbs.h>
 
 #include "link.h"
+#include "mem.h"
 #include "pma.h"
+#include "rc.h"
 #include "sma.h"
 #include "wire.h"
 
-#define SIB_LKEY		0x51B0
 #define SIB_HW_REV		1
 #define SIB_MAX_SGE		32
 #define SIB_MAX_WR		16384
 #define SIB_MAX_CQE		262144
 #define SIB_MAX_QP		65536
+#define SIB_MAX_INLINE		512
+#define SIB_ACK_DELAY		12	/* 4.096 us * 2^12: a softirq may be late */
+#define SIB_MAX_SRQ		65536
 #define SIB_MAX_MSG		0x80000000U
 #define SIB_MAX_MCAST		4096
 #define SIB_MAX_MCAST_QP	256
-#define SIB_QP_TABLE_FIRST	2
+#define SIB_QPN_FIRST		2
+#define SIB_QPN_LAST		0xFFFFF
+#define SIB_QPN_CHUNK		1024
 #define SIB_MCAST_HASH		64
 
 /* struct sib_stats - drops and errors above the link, written in port context */
@@ -82,6 +88,7 @@ struct sib_stats {
  * @head: next entry to write
  * @tail: next entry to poll
  * @size: entries in @ring, one of them always free
+ * @user: its consumer is a process: see @alias of &struct sib_qp
  * @notify: what was asked for by req_notify_cq, 0 if nothing
  * @overflow: a completion was lost
  * @event: link in dev->ev_list while the handler is due; guarded by dev->ev_lock
@@ -93,6 +100,7 @@ struct sib_cq {
 	u32 head;
 	u32 tail;
 	u32 size;
+	bool user;
 	enum ib_cq_notify_flags notify;
 	bool overflow;
 	struct list_head event;
@@ -126,22 +134,41 @@ struct sib_pd {
 	struct ib_pd ibpd;
 };
 
-struct sib_mr {
-	struct ib_mr ibmr;
+struct sib_ucontext {
+	struct ib_ucontext ibuc;
 };
 
-/* struct sib_swqe - a send work request, copied when posted */
+/*
+ * struct sib_swqe - a send work request, copied when posted. With
+ * IB_SEND_INLINE, its @length bytes of data are in place of @sge. IB_WR_REG_MR
+ * has the address and length of the region in @remote_addr and @compare_add.
+ */
 struct sib_swqe {
 	u64 wr_id;
 	enum ib_wr_opcode opcode;
 	int send_flags;
 	u32 length;
 	u32 num_sge;
-	__be32 imm;
-	u32 dqpn;
-	u32 qkey;
-	u16 pkey_index;
-	struct sib_av av;
+	union {
+		__be32 imm;
+		u32 inv_rkey;
+	};
+	union {
+		struct {		/* datagrams */
+			u32 dqpn;
+			u32 qkey;
+			u16 pkey_index;
+			struct sib_av av;
+		};
+		struct {		/* connected services */
+			u64 remote_addr;
+			u64 compare_add;
+			u64 swap;
+			u32 rkey;
+			int access;	/* IB_WR_REG_MR */
+			struct sib_rc_wqe rc;
+		};
+	};
 	struct ib_sge sge[];
 };
 
@@ -173,27 +200,63 @@ struct sib_ring {
 	u32 tail;
 };
 
+struct sib_rc_qp;
+
+/**
+ * struct sib_srq - shared receive queue
+ * @ibsrq: ib_core's part
+ * @mem: whose memory its requests name
+ * @ring: the requests
+ * @cap: as created; of @cap.srq_limit, the limit event is due when fewer
+ *	requests are left, 0 if it is not wanted; guarded by port->lock
+ */
+struct sib_srq {
+	struct ib_srq ibsrq;
+	struct sib_mem_ctx mem;
+	struct sib_ring ring;
+	struct ib_srq_attr cap;
+};
+
 /**
  * struct sib_qp - queue pair
  * @ibqp: ib_core's part
+ * @mem: whose memory its requests name
+ * @alias: stands for @ibqp in the completions of a process: only its qp_num is
+ *	there, but that outlives the QP, which may go while they are polled
  * @sq: send queue
  * @rq: receive queue
+ * @srq: shared receive queue to use instead of @rq, or NULL
+ * @held: receive request whose message is arriving, NULL if none: the oldest of
+ *	@rq, or @copy; guarded by port->lock
+ * @copy: a request taken from @srq; guarded by port->lock
  * @attr: current attributes; written under port->lock, sq.lock and rq.lock, so
  *	that any of the three is enough to read
+ * @av: path of a connected QP; guarded as @attr
  * @cap: as created
  * @sig_all: every send completes with a CQE
- * @psn: next packet sequence number; guarded by port->lock
+ * @last_wqe: in error, and that no more will be taken from @srq has been told;
+ *	guarded by port->lock
+ * @psn: datagrams: next packet sequence number; guarded by port->lock
+ * @rc: connected QPs: the engine, see rc.h; guarded by port->lock
  * @tx: link in port->tx_list while work may be in @sq; guarded by port->tx_lock
  * @mcast: number of attached groups; guarded by port->lock
  */
 struct sib_qp {
 	struct ib_qp ibqp;
+	struct sib_mem_ctx mem;
+	struct ib_qp *alias;
 	struct sib_ring sq;
 	struct sib_ring rq;
+	struct sib_srq *srq;
+	const struct sib_rwqe *held;
+	struct sib_rwqe *copy;
 	struct ib_qp_attr attr;
+	struct sib_av av;
 	struct ib_qp_cap cap;
 	bool sig_all;
+	bool last_wqe;
 	u32 psn;
+	struct sib_rc_qp *rc;
 	struct list_head tx;
 	u32 mcast;
 };
@@ -236,12 +299,18 @@ struct sib_mcast {
  * @tx_lock: guards @tx_list
  * @tx_list: QPs with something to send, QP0 first
  * @tx_starved: an allocation failed, try again with the next tick; guarded by @lock
+ * @rc_timed: connected QPs with a deadline; guarded by @lock
+ * @rc_at: jiffies of the earliest, or before; valid if there are any; guarded by
+ *	@lock
  * @qps: QPs by number; guarded by @lock for lookup, own lock for changes
  * @qp_next: where the search for a free QP number starts
+ * @qpns: QP numbers at addresses that last as long as the device, in chunks of
+ *	SIB_QPN_CHUNK; own lock
  * @mcast: attached groups, hashed by MGID; guarded by @lock
  * @sma: management attributes; own lock
  * @pma: counters; written under @lock
  * @stats: drops; written under @lock
+ * @rc_stats: events of connected QPs; written under @lock
  * @rx_overrun: frames dropped because @rxq was full
  */
 struct sib_port {
@@ -266,12 +335,16 @@ struct sib_port {
 	spinlock_t tx_lock;	/* see above */
 	struct list_head tx_list;
 	bool tx_starved;
+	struct list_head rc_timed;
+	unsigned long rc_at;
 	struct xarray qps;
 	u32 qp_next;
+	struct xarray qpns;
 	struct hlist_head mcast[SIB_MCAST_HASH];
 	struct sib_sma sma;
 	struct sib_pma pma;
 	struct sib_stats stats;
+	struct sib_rc_stats rc_stats;
 	atomic_long_t rx_overrun;
 };
 
@@ -282,6 +355,7 @@ struct sib_entry;
  * @ibdev: ib_core's part
  * @entry: its place in the list of devices; survives ib_core's part
  * @port: its only port
+ * @mem: its memory regions
  * @ev_lock: guards @ev_list
  * @ev_list: CQs whose completion handler is due
  */
@@ -289,6 +363,7 @@ struct sib_dev {
 	struct ib_device ibdev;
 	struct sib_entry *entry;
 	struct sib_port port;
+	struct sib_mem mem;
 	spinlock_t ev_lock;	/* see above */
 	struct list_head ev_list;
 };
@@ -311,6 +386,11 @@ static inline struct sib_qp *to_sqp(struct ib_qp *ibqp)
 static inline struct sib_cq *to_scq(struct ib_cq *ibcq)
 {
 	return container_of(ibcq, struct sib_cq, ibcq);
+}
+
+static inline struct sib_srq *to_ssrq(struct ib_srq *ibsrq)
+{
+	return container_of(ibsrq, struct sib_srq, ibsrq);
 }
 
 static inline struct sib_ah *to_sah(struct ib_ah *ibah)
@@ -342,7 +422,9 @@ u8 sib_port_mtu_cap(unsigned int lower_mtu);
 bool sib_tx_run(struct sib_port *port, unsigned long now);
 void sib_tx_reset(struct sib_port *port);
 void sib_tx_queue(struct sib_qp *qp);
+void sib_tx_note(struct sib_qp *qp);
 void sib_tx_unqueue(struct sib_qp *qp);
+void *sib_tx_alloc(u32 len);
 int sib_tx_reserve(struct sib_port *port, u32 len, unsigned long now);
 void sib_tx_wire(struct sib_port *port, void *va, u32 len, __wsum sum);
 void sib_tx_loop(struct sib_port *port, struct sk_buff *skb, void *va, u32 len);
@@ -353,13 +435,33 @@ void sib_rx_packets(struct sib_port *port, struct sk_buff *skb, unsigned int off
 void sib_rx_packet(struct sib_port *port, struct sk_buff *skb, unsigned int off,
 		   unsigned int len);
 
+/*
+ * xmit.c; a sib_gather_fn writes @len bytes of payload to @to and adds their
+ * unfolded checksum to @sum, or returns an errno
+ */
+typedef int (*sib_gather_fn)(const void *src, void *to, u32 len, __wsum *sum);
+void sib_xmit_discard(struct sib_port *port);
+void sib_xmit_path(struct sib_port *port, const struct sib_av *av, struct sib_pkt *pkt);
+int sib_xmit(struct sib_port *port, struct sib_pkt *pkt, sib_gather_fn gather,
+	     const void *src, unsigned long now);
+
 /* ud.c */
 int sib_ud_send(struct sib_port *port, struct sib_qp *qp, const struct sib_swqe *wqe,
 		unsigned long now);
-int sib_ud_xmit(struct sib_port *port, struct sib_pkt *pkt, const struct ib_sge *sge,
-		u32 num_sge, unsigned long now);
 void sib_ud_recv(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt *pkt,
 		 struct sk_buff *skb, unsigned int off);
+
+/* rc_qp.c */
+int sib_rc_create(struct sib_qp *qp);
+void sib_rc_destroy(struct sib_qp *qp);
+void sib_rc_modified(struct sib_port *port, struct sib_qp *qp, enum ib_qp_state old);
+void sib_rc_query(struct sib_qp *qp, struct ib_qp_attr *attr);
+void sib_rc_recv(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt *pkt,
+		 struct sk_buff *skb, unsigned int off);
+int sib_rc_send(struct sib_port *port, struct sib_qp *qp, unsigned long now, bool *more);
+bool sib_rc_is_drained(struct sib_qp *qp);
+void sib_rc_timers(struct sib_port *port, unsigned long now);
+unsigned long sib_rc_deadline(const struct sib_port *port, unsigned long until);
 
 /* qp.c */
 int sib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata);
@@ -367,31 +469,75 @@ int sib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct 
 int sib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		 struct ib_qp_init_attr *init);
 int sib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
-void sib_qp_complete_send(struct sib_qp *qp, const struct sib_swqe *wqe,
-			  enum ib_wc_status status);
+void sib_qp_event(struct sib_qp *qp, enum ib_event_type type);
 void sib_qp_flush(struct sib_port *port, struct sib_qp *qp);
 void sib_qp_send_error(struct sib_port *port, struct sib_qp *qp);
+void sib_qp_error(struct sib_port *port, struct sib_qp *qp, int event);
+
+/* qp_attr.c */
+int sib_qp_attr_check(enum ib_qp_type type, const struct ib_qp_attr *cur,
+		      const struct ib_qp_attr *attr, int mask, enum ib_mtu mtu);
+void sib_qp_attr_copy(struct ib_qp_attr *cur, const struct ib_qp_attr *attr, int mask);
+
+/* ring.c */
+int sib_ring_init(struct sib_ring *ring, u32 entries, u32 max_sge, u32 max_inline, size_t head);
+void sib_ring_free(struct sib_ring *ring);
+void sib_ring_reset(struct sib_ring *ring);
+void *sib_ring_peek(struct sib_ring *ring);
+void *sib_ring_at(struct sib_ring *ring, u32 ahead);
+u32 sib_ring_count(const struct sib_ring *ring);
+void sib_ring_pop(struct sib_ring *ring);
+void *sib_ring_slot(struct sib_ring *ring);
+void sib_ring_push(struct sib_ring *ring);
 
 /* post.c */
 int sib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		  const struct ib_send_wr **bad);
+int sib_swqe_gather(const struct sib_qp *qp, const struct sib_swqe *wqe, u32 skip, void *to,
+		    u32 len, __wsum *sum);
+int sib_swqe_scatter(const struct sib_qp *qp, const struct sib_swqe *wqe, u32 skip,
+		     struct sk_buff *skb, unsigned int off, u32 len);
+int sib_swqe_write(const struct sib_qp *qp, const struct sib_swqe *wqe, const void *from,
+		   u32 len);
+enum ib_wc_status sib_swqe_local(const struct sib_qp *qp, const struct sib_swqe *wqe);
+void sib_qp_complete_send(struct sib_qp *qp, const struct sib_swqe *wqe,
+			  enum ib_wc_status status);
+
+/* recv.c */
 int sib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		  const struct ib_recv_wr **bad);
-int sib_ring_init(struct sib_ring *ring, u32 entries, u32 max_sge, size_t head);
-void sib_ring_free(struct sib_ring *ring);
-void *sib_ring_peek(struct sib_ring *ring);
-void sib_ring_pop(struct sib_ring *ring);
+int sib_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+		      const struct ib_recv_wr **bad);
+const struct sib_rwqe *sib_qp_recv_peek(struct sib_qp *qp);
+const struct sib_rwqe *sib_qp_recv_take(struct sib_qp *qp);
+void sib_qp_recv_done(struct sib_qp *qp, struct ib_wc *wc, bool solicited);
+u32 sib_qp_recv_count(const struct sib_qp *qp);
+int sib_rwqe_scatter(const struct sib_qp *qp, const struct sib_rwqe *rwqe, u32 skip,
+		     struct sk_buff *skb, unsigned int off, u32 len);
+int sib_rwqe_write(const struct sib_qp *qp, const struct sib_rwqe *rwqe, u32 skip,
+		   const void *from, u32 len);
+
+/* srq.c */
+int sib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib_udata *udata);
+int sib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
+		   struct ib_udata *udata);
+int sib_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr);
+int sib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
+void sib_srq_taken(struct sib_srq *srq);
 
 /* cq.c */
 int sib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		  struct compat_create_cq_arg *arg);
+int sib_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata);
 int sib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 int sib_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
 int sib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 void sib_cq_add(struct sib_cq *cq, const struct ib_wc *wc, bool solicited);
+void sib_cq_forget(struct sib_cq *cq, const struct sib_qp *qp);
 void sib_cq_run_events(struct sib_dev *dev);
 
 /* ah.c */
+int sib_av_fill(struct sib_av *av, const struct rdma_ah_attr *attr);
 int sib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata);
 int sib_modify_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
 int sib_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
@@ -401,11 +547,12 @@ int sib_destroy_ah(struct ib_ah *ibah, u32 flags);
 struct ib_mr *sib_get_dma_mr(struct ib_pd *ibpd, int access);
 struct ib_mr *sib_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 iova, int access,
 			      struct ib_udata *udata);
+struct ib_mr *sib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length, u64 iova,
+				int access, struct ib_pd *ibpd, struct ib_udata *udata);
 int sib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
-int sib_sge_gather(const struct ib_sge *sge, u32 num_sge, void *to, u32 len, __wsum *sum);
-int sib_sge_scatter(const struct ib_sge *sge, u32 num_sge, u32 skip, struct sk_buff *skb,
-		    unsigned int off, u32 len);
-int sib_sge_write(const struct ib_sge *sge, u32 num_sge, const void *from, u32 len);
+struct ib_mr *sib_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_pages);
+int sib_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
+		  unsigned int *sg_offset);
 
 /* mcast.c */
 int sib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);

@@ -7,6 +7,7 @@
 #include "sib.h"
 
 #define LINK(field) { { .name = "link_" #field }, offsetof(struct sib_port, link.stats.field) }
+#define RC(field) { { .name = "rc_" #field }, offsetof(struct sib_port, rc_stats.field) }
 #define PORT(field) { { .name = #field }, offsetof(struct sib_port, stats.field) }
 
 static const struct {
@@ -23,6 +24,8 @@ static const struct {
 	PORT(rx_vl), PORT(rx_no_qp), PORT(rx_no_mcast), PORT(rx_pkey), PORT(rx_qkey),
 	PORT(rx_no_wqe), PORT(rx_too_long), PORT(rx_mtu), PORT(rx_queue_full),
 	PORT(tx_discard), PORT(tx_loop), PORT(cq_overflow), PORT(alloc_fail),
+	RC(rx_dup), RC(rx_gap), RC(rx_ghost), RC(rx_refused), RC(tx_ack), RC(tx_nak),
+	RC(tx_rnr), RC(rx_nak), RC(rx_rnr), RC(timeout), RC(retry),
 };
 
 static struct rdma_stat_desc descs[ARRAY_SIZE(counters)];

@@ -17,12 +17,12 @@
 #define TX_QP_BUDGET	16
 
 /**
- * sib_tx_queue - have the port context look at a QP's send queue
+ * sib_tx_note - have the port context look at a QP in this run or the next
  * @qp: the QP
  *
- * Context: any.
+ * Context: any; who is not in the port's tasklet wants sib_tx_queue().
  */
-void sib_tx_queue(struct sib_qp *qp)
+void sib_tx_note(struct sib_qp *qp)
 {
 	struct sib_port *port = &to_sib(qp->ibqp.device)->port;
 	unsigned long flags;
@@ -35,7 +35,30 @@ void sib_tx_queue(struct sib_qp *qp)
 			list_add_tail(&qp->tx, &port->tx_list);
 	}
 	spin_unlock_irqrestore(&port->tx_lock, flags);
+}
+
+/**
+ * sib_tx_queue - have the port context look at a QP's send queue
+ * @qp: the QP
+ *
+ * Context: any.
+ */
+void sib_tx_queue(struct sib_qp *qp)
+{
+	struct sib_port *port = &to_sib(qp->ibqp.device)->port;
+
+	sib_tx_note(qp);
+	if (irqs_disabled() || in_hardirq()) {
+		sib_port_kick(port);
+		return;
+	}
+	/*
+	 * A softirq raised by a process waits for ksoftirqd, but one raised with
+	 * softirqs off runs as soon as they are on again.
+	 */
+	local_bh_disable();
 	sib_port_kick(port);
+	local_bh_enable();
 }
 
 /**
@@ -137,6 +160,26 @@ int sib_tx_reserve(struct sib_port *port, u32 len, unsigned long now)
 	return 0;
 }
 
+/**
+ * sib_tx_alloc - memory for a packet
+ * @len: bytes
+ *
+ * A fragment cache that got no large page serves what fits into a small one
+ * and nothing else, until that is used up: what is longer gets its own pages.
+ *
+ * Context: softirq. Return: memory for skb_free_frag(), or NULL.
+ */
+void *sib_tx_alloc(u32 len)
+{
+	void *va = napi_alloc_frag(SKB_DATA_ALIGN(len));
+	struct page *page;
+
+	if (va || SKB_DATA_ALIGN(len) <= PAGE_SIZE)
+		return va;
+	page = alloc_pages(GFP_ATOMIC | __GFP_NOWARN | __GFP_COMP, get_order(len));
+	return page ? page_address(page) : NULL;
+}
+
 static void add_frag(struct sk_buff *skb, void *va, u32 len)
 {
 	struct page *page = virt_to_head_page(va);
@@ -148,7 +191,7 @@ static void add_frag(struct sk_buff *skb, void *va, u32 len)
 /**
  * sib_tx_wire - add a packet to the frame under construction
  * @port: the port, locked; sib_tx_reserve() made room
- * @va: the packet, from napi_alloc_frag(); its reference passes on
+ * @va: the packet, from sib_tx_alloc(); its reference passes on
  * @len: bytes, a multiple of 4
  * @sum: its unfolded checksum
  */
@@ -164,7 +207,7 @@ void sib_tx_wire(struct sib_port *port, void *va, u32 len, __wsum sum)
  * sib_tx_loop - receive a packet of this port
  * @port: the port, locked
  * @skb: empty, from alloc_skb(0)
- * @va: the packet, from napi_alloc_frag(); its reference passes on
+ * @va: the packet, from sib_tx_alloc(); its reference passes on
  * @len: bytes
  */
 void sib_tx_loop(struct sib_port *port, struct sk_buff *skb, void *va, u32 len)
@@ -188,19 +231,25 @@ static void sq_drained(struct sib_qp *qp)
 		qp->ibqp.event_handler(&event, qp->ibqp.qp_context);
 }
 
-/*
- * Send what one QP has. Returns how many requests were taken, or a negative
- * errno if the port cannot send more for now.
- */
-static int run_qp(struct sib_port *port, struct sib_qp *qp, unsigned long now)
+/* Connected QPs send responses as well, in states where they send no requests. */
+static int run_connected(struct sib_port *port, struct sib_qp *qp, unsigned long now)
+{
+	bool more;
+	int n = sib_rc_send(port, qp, now, &more);
+
+	if (qp->attr.qp_state == IB_QPS_SQD && qp->attr.en_sqd_async_notify &&
+	    sib_rc_is_drained(qp))
+		sq_drained(qp);
+	if (n >= 0 && more)
+		requeue(port, qp, false);
+	return n;
+}
+
+static int run_datagram(struct sib_port *port, struct sib_qp *qp, unsigned long now)
 {
 	struct sib_swqe *wqe;
 	int n = 0, status;
 
-	if (qp->attr.qp_state == IB_QPS_ERR || qp->attr.qp_state == IB_QPS_SQE) {
-		sib_qp_flush(port, qp);
-		return 0;
-	}
 	if (qp->attr.qp_state == IB_QPS_SQD && qp->attr.en_sqd_async_notify)
 		sq_drained(qp);	/* a request once begun is done within a run */
 	while (n < TX_QP_BUDGET && qp->attr.qp_state == IB_QPS_RTS &&
@@ -216,7 +265,22 @@ static int run_qp(struct sib_port *port, struct sib_qp *qp, unsigned long now)
 			break;
 		}
 	}
+	if (qp->attr.qp_state == IB_QPS_RTS && sib_ring_peek(&qp->sq))
+		requeue(port, qp, false);
 	return n;
+}
+
+/*
+ * Send what one QP has. Returns how much was done, or a negative errno if the
+ * port cannot send more for now.
+ */
+static int run_qp(struct sib_port *port, struct sib_qp *qp, unsigned long now)
+{
+	if (qp->attr.qp_state == IB_QPS_ERR || qp->attr.qp_state == IB_QPS_SQE) {
+		sib_qp_flush(port, qp);
+		return 0;
+	}
+	return qp->rc ? run_connected(port, qp, now) : run_datagram(port, qp, now);
 }
 
 /**
@@ -240,8 +304,6 @@ bool sib_tx_run(struct sib_port *port, unsigned long now)
 			break;
 		}
 		budget -= max(n, 1);
-		if (qp->attr.qp_state == IB_QPS_RTS && sib_ring_peek(&qp->sq))
-			requeue(port, qp, false);
 	}
 	if (n == -ENOMEM) {
 		port->tx_starved = true;

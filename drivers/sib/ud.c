@@ -5,131 +5,20 @@
  * VL, P_Key and Q_Key (IBA vol. 1, 3.5.3, 9.8.3, 10.2.4).
  */
 #include <linux/bitops.h>
-#include <net/checksum.h>
 
 #include "sib.h"
 
-static bool is_own_lid(struct sib_port *port, u16 dlid)
+/* struct source - the payload of a packet */
+struct source {
+	const struct sib_qp *qp;
+	const struct sib_swqe *wqe;
+};
+
+static int gather(const void *src, void *to, u32 len, __wsum *sum)
 {
-	u16 lid = READ_ONCE(port->sma.lid);
+	const struct source *s = src;
 
-	return lid && (dlid >> READ_ONCE(port->sma.lmc)) == (lid >> READ_ONCE(port->sma.lmc));
-}
-
-static void count_xmit(struct sib_port *port, const struct sib_pkt *pkt)
-{
-	sib_pma_inc(&port->pma, SIB_PC_XMIT_PKTS);
-	sib_pma_add(&port->pma, SIB_PC_XMIT_DATA, pkt->len);
-	sib_pma_inc(&port->pma, sib_lid_is_mcast(pkt->dlid) ? SIB_PC_MCAST_XMIT :
-							     SIB_PC_UCAST_XMIT);
-}
-
-static void discard(struct sib_port *port)
-{
-	port->stats.tx_discard++;
-	sib_pma_inc(&port->pma, SIB_PC_XMIT_DISCARDS);
-}
-
-/* Whether the port may put a packet on the cable, and on which VL. */
-static bool may_send(struct sib_port *port, struct sib_pkt *pkt)
-{
-	if (port->link.state != SIB_LINK_UP ||
-	    SIB_LINK_HLEN + pkt->len > sib_link_max_frame(&port->link))
-		return false;
-	if (pkt->vl == SIB_VL15)
-		return true;
-	pkt->vl = READ_ONCE(port->sma.sl2vl[pkt->sl]);
-	return READ_ONCE(port->sma.state) == IB_PORT_ACTIVE && pkt->vl != SIB_VL15;
-}
-
-/* Headers, payload, pad and ICRC. Returns 0 or -EACCES. */
-static int build(u8 *va, const struct sib_pkt *pkt, const struct ib_sge *sge, u32 num_sge,
-		 __wsum *sum)
-{
-	u32 tail = pkt->hlen + pkt->plen;
-	__wsum payload = 0;
-	int err;
-
-	sib_pkt_build(va, pkt);
-	err = sib_sge_gather(sge, num_sge, va + pkt->hlen, pkt->plen, &payload);
-	if (err)
-		return err;
-	memset(va + tail, 0, pkt->len - tail);
-	*sum = csum_partial(va, pkt->hlen, payload);
-	return 0;
-}
-
-/**
- * sib_ud_xmit - send a packet to the cable, to this port, or both
- * @port: the port, locked
- * @pkt: its header fields; the lengths but @plen, the pad and, except for
- *	VL15, the virtual lane are worked out here
- * @sge: the payload
- * @num_sge: entries of @sge
- * @now: jiffies
- *
- * A packet the port may not send in its state is discarded and counted.
- *
- * Context: the port's tasklet. Return: 0; -EAGAIN if it must wait for the
- * link's window; -ENOMEM; -EACCES if @sge is not valid.
- */
-int sib_ud_xmit(struct sib_port *port, struct sib_pkt *pkt, const struct ib_sge *sge,
-		u32 num_sge, unsigned long now)
-{
-	bool mcast = sib_lid_is_mcast(pkt->dlid);
-	bool loop = mcast ? sib_mcast_any(port, &pkt->ghdr.dgid, pkt->dlid) :
-			    is_own_lid(port, pkt->dlid);
-	bool wire = mcast || !loop;
-	struct sk_buff *skb = NULL;
-	__wsum sum;
-	void *va;
-	int err;
-
-	pkt->hlen = sib_pkt_hlen(pkt);
-	pkt->pad = -pkt->plen & 3;
-	pkt->len = pkt->hlen + pkt->plen + pkt->pad + SIB_ICRC_LEN;
-	if (wire && !may_send(port, pkt)) {
-		discard(port);
-		return 0;
-	}
-	if (wire) {
-		err = sib_tx_reserve(port, pkt->len, now);
-		if (err)
-			return err;
-	}
-	if (loop) {
-		skb = alloc_skb(0, GFP_ATOMIC | __GFP_NOWARN);
-		if (!skb)
-			return -ENOMEM;
-	}
-	va = napi_alloc_frag(SKB_DATA_ALIGN(pkt->len));
-	if (!va) {
-		kfree_skb(skb);
-		return -ENOMEM;
-	}
-	err = build(va, pkt, sge, num_sge, &sum);
-	if (err) {
-		skb_free_frag(va);
-		kfree_skb(skb);
-		return err;
-	}
-	if (wire && loop)
-		get_page(virt_to_head_page(va));
-	if (wire) {
-		sib_tx_wire(port, va, pkt->len, sum);
-		count_xmit(port, pkt);
-	}
-	if (loop)
-		sib_tx_loop(port, skb, va, pkt->len);
-	return 0;
-}
-
-static void fill_grh(struct sib_port *port, const struct sib_av *av, struct sib_pkt *pkt)
-{
-	pkt->grh = true;
-	pkt->ghdr = av->ghdr;
-	pkt->ghdr.sgid.global.subnet_prefix = READ_ONCE(port->sma.gid_prefix);
-	pkt->ghdr.sgid.global.interface_id = READ_ONCE(port->sma.guids[av->sgid_index]);
+	return sib_swqe_gather(s->qp, s->wqe, 0, to, len, sum);
 }
 
 static u16 send_pkey(struct sib_port *port, struct sib_qp *qp, const struct sib_swqe *wqe)
@@ -157,13 +46,10 @@ static u16 send_pkey(struct sib_port *port, struct sib_qp *qp, const struct sib_
 int sib_ud_send(struct sib_port *port, struct sib_qp *qp, const struct sib_swqe *wqe,
 		unsigned long now)
 {
-	u16 lid = READ_ONCE(port->sma.lid);
 	struct sib_pkt pkt = {
-		.sl = wqe->av.sl,
 		.solicited = !!(wqe->send_flags & IB_SEND_SOLICITED),
 		.opcode = wqe->opcode == IB_WR_SEND_WITH_IMM ? SIB_OP_UD_SEND_IMM :
 							       SIB_OP_UD_SEND,
-		.dlid = wqe->av.dlid,
 		.pkey = send_pkey(port, qp, wqe),
 		.plen = wqe->length,
 		.dqpn = sib_lid_is_mcast(wqe->av.dlid) ? SIB_QPN_MCAST : wqe->dqpn,
@@ -172,23 +58,21 @@ int sib_ud_send(struct sib_port *port, struct sib_qp *qp, const struct sib_swqe 
 		.sqpn = qp->ibqp.qp_num,
 		.imm = wqe->imm,
 	};
+	struct source src = { .qp = qp, .wqe = wqe };
 	int err;
 
 	if (qp->ibqp.qp_type == IB_QPT_SMI)
 		pkt.vl = SIB_VL15;
-	pkt.slid = lid ? lid | (wqe->av.path_bits & ((1 << READ_ONCE(port->sma.lmc)) - 1)) :
-			 SIB_LID_PERMISSIVE;
+	sib_xmit_path(port, &wqe->av, &pkt);
 	if (wqe->length > ib_mtu_enum_to_int(READ_ONCE(port->sma.mtu)))
 		return IB_WC_LOC_LEN_ERR;
-	if (wqe->av.grh)
-		fill_grh(port, &wqe->av, &pkt);
-	else if (sib_lid_is_mcast(pkt.dlid))
+	if (!pkt.grh && sib_lid_is_mcast(pkt.dlid))
 		return IB_WC_LOC_QP_OP_ERR;	/* multicast needs a GRH */
 	if (!(pkt.pkey & 0x7FFF)) {
-		discard(port);
+		sib_xmit_discard(port);
 		return IB_WC_SUCCESS;
 	}
-	err = sib_ud_xmit(port, &pkt, wqe->sge, wqe->num_sge, now);
+	err = sib_xmit(port, &pkt, gather, &src, now);
 	if (err == -EACCES)
 		return IB_WC_LOC_PROT_ERR;
 	if (err)
@@ -230,20 +114,17 @@ static int check_keys(struct sib_port *port, struct sib_qp *qp, const struct sib
 }
 
 static void complete_recv(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt *pkt,
-			  u64 wr_id, int pkey_index, int err)
+			  int pkey_index, int err)
 {
 	struct ib_wc wc = {
-		.wr_id = wr_id,
 		.status = err ? IB_WC_LOC_PROT_ERR : IB_WC_SUCCESS,
 		.opcode = IB_WC_RECV,
 		.byte_len = pkt->plen + SIB_GRH_LEN,
-		.qp = &qp->ibqp,
 		.src_qp = pkt->sqpn,
 		.slid = pkt->slid,
 		.sl = pkt->sl,
 		.pkey_index = pkey_index,
 		.wc_flags = pkt->grh ? IB_WC_GRH : 0,
-		.port_num = 1,
 	};
 
 	if (sib_lid_is_ucast(pkt->dlid))
@@ -252,7 +133,7 @@ static void complete_recv(struct sib_port *port, struct sib_qp *qp, const struct
 		wc.wc_flags |= IB_WC_WITH_IMM;
 		wc.ex.imm_data = pkt->imm;
 	}
-	sib_cq_add(to_scq(qp->ibqp.recv_cq), &wc, pkt->solicited);
+	sib_qp_recv_done(qp, &wc, pkt->solicited);
 }
 
 static void no_buffer(struct sib_port *port, struct sib_qp *qp)
@@ -276,9 +157,8 @@ void sib_ud_recv(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt 
 		 struct sk_buff *skb, unsigned int off)
 {
 	bool smi = qp->ibqp.qp_type == IB_QPT_SMI;
-	struct sib_rwqe *wqe;
+	const struct sib_rwqe *wqe;
 	int index, err = 0;
-	u64 wr_id;
 
 	lockdep_assert_held(&port->lock);
 	if (smi ? pkt->vl != SIB_VL15 : pkt->vl == SIB_VL15) {
@@ -292,7 +172,7 @@ void sib_ud_recv(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt 
 	index = check_keys(port, qp, pkt);
 	if (index < 0)
 		return;
-	wqe = sib_ring_peek(&qp->rq);
+	wqe = sib_qp_recv_peek(qp);
 	if (!wqe) {
 		no_buffer(port, qp);
 		return;
@@ -301,12 +181,10 @@ void sib_ud_recv(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt 
 		port->stats.rx_too_long++;
 		return;
 	}
+	wqe = sib_qp_recv_take(qp);
 	if (pkt->grh)
-		err = sib_sge_write(wqe->sge, wqe->num_sge, &pkt->ghdr, SIB_GRH_LEN);
+		err = sib_rwqe_write(qp, wqe, 0, &pkt->ghdr, SIB_GRH_LEN);
 	if (!err)
-		err = sib_sge_scatter(wqe->sge, wqe->num_sge, SIB_GRH_LEN, skb, off, pkt->plen);
-	/* the queue has room again before the completion can be polled */
-	wr_id = wqe->wr_id;
-	sib_ring_pop(&qp->rq);
-	complete_recv(port, qp, pkt, wr_id, index, err);
+		err = sib_rwqe_scatter(qp, wqe, SIB_GRH_LEN, skb, off, pkt->plen);
+	complete_recv(port, qp, pkt, index, err);
 }

@@ -19,6 +19,7 @@ namespace
 
 constexpr std::size_t maxFrame = 65536 + 64;
 constexpr int receiveBufferBytes = 8 << 20;
+constexpr auto sendLimit = std::chrono::seconds(10); // for a queue that stays full
 
 Result<ifreq> query(int fd, const std::string &interface, unsigned long request, const char *what)
 {
@@ -66,15 +67,16 @@ Result<PacketSocket> PacketSocket::open(const std::string &interface, std::uint1
 
 Result<void> PacketSocket::send(View frame) const
 {
+    const auto deadline = std::chrono::steady_clock::now() + sendLimit;
     for (;;) {
         if (::send(fd_.get(), frame.data(), frame.size(), 0) >= 0)
             return {};
         if (errno == EINTR)
             continue;
-        if (errno != ENOBUFS && errno != EAGAIN)
+        if (errno != ENOBUFS || std::chrono::steady_clock::now() >= deadline)
             return systemFail("send of " + std::to_string(frame.size()) + " bytes");
-        pollfd wait{.fd = fd_.get(), .events = POLLOUT, .revents = 0};
-        if (::poll(&wait, 1, 1000) < 0 && errno != EINTR)
+        // The device's queue is full, and nothing tells when it no longer is.
+        if (::poll(nullptr, 0, 1) < 0 && errno != EINTR)
             return systemFail("poll");
     }
 }

@@ -95,7 +95,8 @@ def python():
                  *tree.scripts("python3", ".py")])
 
 
-def _configure():
+def configure():
+    """Make the C++ build known to CMake."""
     if not (TOP / "CMakeLists.txt").exists():
         raise Skip("no C++ yet")
     status, output = run(["cmake", "-S", TOP, "-B", CMAKE, "-G", "Ninja"])
@@ -104,18 +105,13 @@ def _configure():
 
 
 def _cmake_target(target):
-    _configure()
+    configure()
     return tool(["cmake", "--build", CMAKE, "--target", target, "-j", "2"])
 
 
 def cxx_format():
     """clang-format would change nothing."""
     return _cmake_target("check-format")
-
-
-def cxx_lint():
-    """clang-tidy is content."""
-    return _cmake_target("check-tidy")
 
 
 def cxx_headers():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-"""Results of tests, read from and written to JUnit XML."""
+"""Results of tests: as JUnit XML, for people, and as an exit status."""
 
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
@@ -55,3 +55,21 @@ def _case(element):
 def read(path):
     """The cases in a JUnit file, whatever its nesting of suites."""
     return [_case(element) for element in ET.parse(path).getroot().iter("testcase")]
+
+
+def finish(suite, cases, path=None):
+    """Print what has not passed and the sum, write the XML, return the exit status.
+
+    A run in which nothing passed proves nothing: it is red.
+    """
+    if all(case.result == SKIPPED for case in cases):
+        cases = [*cases, Case(f"{suite}.any", FAILED, "no test ran")]
+    for case in cases:
+        if case.result != PASSED:
+            print(f"{case.result}: {case.name}: {case.reason}")
+    if path:
+        write(path, suite, cases)
+    count = {r: sum(case.result == r for case in cases) for r in (PASSED, FAILED, SKIPPED)}
+    tail = f", {count[SKIPPED]} skipped" if count[SKIPPED] else ""
+    print(f"{suite}: {count[PASSED]} passed, {count[FAILED]} failed{tail}", flush=True)
+    return 2 if count[FAILED] else 0

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lablib import kernel as kernels
 
-from . import tree
+from . import memo, tree
 from .checks import Skip, run, tool
 from .tree import BUILD, TOP
 
@@ -49,9 +49,13 @@ def _checkpatch():
 
 def checkpatch():
     """The kernel's own style checker, strict."""
-    return tool(["perl", _checkpatch(), "--no-tree", "--strict", "--terse", "--show-types",
-                 "--ignore", CHECKPATCH_IGNORE, "--max-line-length=100", "-f",
-                 *tree.kernel_sources()])
+    script = _checkpatch()
+    command = ["perl", script, "--no-tree", "--strict", "--terse", "--show-types",
+               "--ignore", CHECKPATCH_IGNORE, "--max-line-length=100", "-f"]
+    data = sorted(script.parent.iterdir())
+    return memo.each(tree.kernel_sources(),
+                     lambda name: memo.key(*command, *data, name, TOP / name),
+                     lambda name: tool([*command, name]))
 
 
 def _complaints(output):
@@ -59,7 +63,24 @@ def _complaints(output):
     return [line for line in output.splitlines() if pattern.search(line)]
 
 
+def _build_key(kernel, what):
+    """All that a build of the modules for @kernel depends on."""
+    release = kernels.find(kernel).release
+    build = Path("/lib/modules", release, "build")
+    dates = [(build / name).stat().st_mtime_ns for name in ("Makefile", "Module.symvers",
+                                                            "include/generated/autoconf.h")]
+    names = [name for name in tree.files()
+             if name.startswith(("drivers/", "tests/kunit/", "scripts/build-modules"))
+             or name in ("Kbuild", "VERSION")]
+    return memo.key(what, release, *dates, memo.version("gcc"), memo.version("sparse"),
+                    Path(__file__), *(TOP / name for name in names))
+
+
 def _sparse(kernel):
+    return memo.once(_build_key(kernel, "sparse"), lambda: _run_sparse(kernel))
+
+
+def _run_sparse(kernel):
     status, output = run([TOP / "scripts/build-modules", kernel, "W=1", "C=2",
                           "CF=-D__CHECK_ENDIAN__"], env={"MODULES_MIRROR": str(MIRROR)})
     found = _complaints(output)
@@ -78,34 +99,34 @@ def sparse_6_12():
 
 def headers():
     """Every kernel header compiles alone, on each kernel."""
+    return memo.each(KERNELS, lambda kernel: _build_key(kernel, "headers"), _compile_headers)
+
+
+def _compile_headers(kernel):
     names = [name for name in tree.with_suffix(".h", under="drivers/")
              if not name.startswith("drivers/compat/")]
     if not names:
         raise Skip("no headers yet")
-    found = []
-    for kernel in KERNELS:
-        release = kernels.find(kernel).release
-        folder = MIRROR / "headers" / release
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        objects = []
-        for name in names:
-            stem = re.sub(r"\W", "_", name)
-            # Twice: it must also guard against being included again.
-            (folder / f"{stem}.c").write_text(f'#include "{TOP / name}"\n' * 2)
-            objects.append(f"{stem}.o")
-        compat = TOP / "drivers/compat"
-        (folder / "Kbuild").write_text(
-            f"obj-y := {' '.join(objects)}\n"
-            f'ccflags-y := -I{compat} -include {compat}/compat.h '
-            f'-DOPENIPOIB_VERSION=\\"check\\" -Wall -Werror\n'
-            f"ccflags-y += -D'pr_fmt(fmt)=KBUILD_MODNAME \": \" fmt' "
-            "-Wno-unused-function -Wno-unused-const-variable\n")
-        status, output = run(["make", "-s", "-C", f"/lib/modules/{release}/build",
-                              f"M={folder}", "-j2", *objects])
-        if status:
-            found += [f"{kernel}: {line}" for line in output.splitlines()]
-    return found
+    release = kernels.find(kernel).release
+    folder = MIRROR / "headers" / release
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    objects = []
+    for name in names:
+        stem = re.sub(r"\W", "_", name)
+        # Twice: it must also guard against being included again.
+        (folder / f"{stem}.c").write_text(f'#include "{TOP / name}"\n' * 2)
+        objects.append(f"{stem}.o")
+    compat = TOP / "drivers/compat"
+    (folder / "Kbuild").write_text(
+        f"obj-y := {' '.join(objects)}\n"
+        f'ccflags-y := -I{compat} -include {compat}/compat.h '
+        f'-DOPENIPOIB_VERSION=\\"check\\" -Wall -Werror\n'
+        f"ccflags-y += -D'pr_fmt(fmt)=KBUILD_MODNAME \": \" fmt' "
+        "-Wno-unused-function -Wno-unused-const-variable\n")
+    status, output = run(["make", "-s", "-C", f"/lib/modules/{release}/build",
+                          f"M={folder}", "-j2", *objects])
+    return [f"{kernel}: {line}" for line in output.splitlines()] if status else []
 
 
 def kernel_doc():

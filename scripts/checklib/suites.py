@@ -47,7 +47,8 @@ class Suite:
 
 
 def pytest_suite(name, what, folder, seconds, *options):
-    command = [*PYTEST, *options, f"--junitxml={LOGS / name}.xml", folder]
+    # The folder first: options of its own are known only from there.
+    command = [*PYTEST, folder, *options, f"--junitxml={LOGS / name}.xml"]
     return Suite(name, what, folder, [command], seconds)
 
 
@@ -58,6 +59,13 @@ def all_suites():
     guests = pytest_suite("guests", "the lab: commands, crashes, splats", "tests/lab", 900,
                           "-m", "guests")
     guests.asked = True
+    vm = pytest_suite("vm", "two hosts: stock kernels 6.1 and 6.12, and one of ours", "tests/vm",
+                      4500, "--kernel=6.1,6.12,test")
+    vm.commands.insert(0, ["scripts/test-kernel", "build", "test"])
+    debug = pytest_suite("debug", "two hosts with KASAN, lockdep and kmemleak", "tests/vm", 9000,
+                         "--kernel=debug")
+    debug.commands.insert(0, ["scripts/test-kernel", "build", "debug"])
+    debug.asked = True
     return [
         Suite("check", "format, lint, licences, headers", "scripts/check",
               [["scripts/check"]], 1800),
@@ -72,7 +80,8 @@ def all_suites():
               [["scripts/test-kernel", "kunit", "--junit", LOGS / "kunit.xml"]], 3600),
         Suite("stack", "OpenSM, sib and ib_ipoib on a debug kernel", "scripts/test-kernel",
               [["scripts/test-kernel", "stack", "--junit", LOGS / "stack.xml"]], 2700),
-        pytest_suite("vm", "two hosts, stock kernels 6.1 and 6.12", "tests/vm", 4500),
+        vm,
+        debug,
         guests,
     ]
 

@@ -121,14 +121,14 @@ def link(variant: Variant) -> Path:
 
 
 @contextmanager
-def _locked():
-    """One build at a time: they share the sources, and the machine is small."""
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with open(CACHE / "lock", "w", encoding="utf-8") as file:
+def locked(folder: Path, what: str):
+    """Hold a folder's lock; say what one waits for."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "w", encoding="utf-8") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            print("test-kernel: another build is under way; waiting for it", flush=True)
+            print(f"test-kernel: {what} is under way; waiting for it", flush=True)
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
@@ -248,7 +248,8 @@ def build(variant: Variant, force: bool = False, prune: bool = True) -> Path:
     """The kernel's tree, built if it is not in the cache."""
     if is_built(variant) and not force:
         return link(variant)
-    with _locked():
+    # One at a time: they share the sources, and the machine is small.
+    with locked(CACHE, "another build"):
         if is_built(variant) and not force:
             return link(variant)
         out = tree(variant)

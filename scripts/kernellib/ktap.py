@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from . import report
+from checklib import junit
 
 RESULT = re.compile(r"^( *)(not )?ok (\d+)(?: -)? (.*?)(?: # (SKIP)\s*(.*))?$")
 PLAN = re.compile(r"^( *)1\.\.(\d+)$")
@@ -24,22 +24,22 @@ class Node:
     children: list["Node"] = field(default_factory=list)
     planned: int | None = None
 
-    def leaves(self, path: str) -> list[report.Case]:
+    def leaves(self, path: str) -> list[junit.Case]:
         """What counts: of a case with parameters the parameters, and a plan
         that was not fulfilled."""
         name = f"{path}.{self.name}" if path else self.name
         if not self.children and self.planned is None:
-            return [report.Case(name, self.result, self.reason)]
+            return [junit.Case(name, self.result, self.reason)]
         cases = [leaf for child in self.children for leaf in child.leaves(name)]
         if self.planned is not None and self.planned != len(self.children):
-            cases.append(report.Case(name, report.FAILED,
-                                     f"{len(self.children)} of {self.planned} ran"))
-        elif self.result == report.FAILED and all(c.result != report.FAILED for c in cases):
-            cases.append(report.Case(name, report.FAILED, self.reason))
+            cases.append(junit.Case(name, junit.FAILED,
+                                    f"{len(self.children)} of {self.planned} ran"))
+        elif self.result == junit.FAILED and all(c.result != junit.FAILED for c in cases):
+            cases.append(junit.Case(name, junit.FAILED, self.reason))
         return cases
 
 
-def parse(lines: list[str]) -> list[report.Case]:
+def parse(lines: list[str]) -> list[junit.Case]:
     """The cases of a log that has lost its time stamps.
 
     A suite that died midway has results without a parent: they count, and so
@@ -53,8 +53,8 @@ def parse(lines: list[str]) -> list[report.Case]:
             plans[len(found[1]) // STEP] = int(found[2])
         elif found := RESULT.match(line):
             level = len(found[1]) // STEP
-            result = (report.FAILED if found[2]
-                      else report.SKIPPED if found[5] else report.PASSED)
+            result = (junit.FAILED if found[2]
+                      else junit.SKIPPED if found[5] else junit.PASSED)
             node = Node(found[4], result, found[6] or " ".join(remarks)[:600],
                         open_nodes.pop(level + 1, []), plans.pop(level + 1, None))
             open_nodes.setdefault(level, []).append(node)
@@ -65,5 +65,5 @@ def parse(lines: list[str]) -> list[report.Case]:
     for level in sorted(open_nodes):
         cases += [leaf for node in open_nodes[level] for leaf in node.leaves("unfinished")]
     if open_nodes or plans:
-        cases.append(report.Case("end", report.FAILED, "the suite did not end"))
+        cases.append(junit.Case("end", junit.FAILED, "the suite did not end"))
     return cases

@@ -14,11 +14,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import splat  # noqa: E402
 
-from . import build, coverage, ktap, report, stack  # noqa: E402
+from checklib import junit  # noqa: E402
 
-RUN = build.TOP / "scripts/uml-run"
+from . import build, coverage, ktap, uml  # noqa: E402
+
 SCRIPT = build.TOP / "tests/kernel/kunit.sh"
-RESULTS = build.TOP / "build/uml"
 MARK = re.compile(r"openipoib-kunit: (begin|end|cannot load) (\S+)")
 LIMIT_SECONDS = 600
 
@@ -56,7 +56,7 @@ def kunit_module(tree: Path) -> Path:
 def boot(tree: Path, modules: list[Path], out: Path, covered: bool) -> int:
     """Load the modules in a fresh kernel; uml-run's exit status."""
     # Nothing in a suite waits for real time; what waits does so at once.
-    command = [str(RUN), "--quiet", "--time-travel", "--kernel", str(tree), "--out", str(out),
+    command = [str(uml.RUN), "--quiet", "--clock", "jump", "--kernel", str(tree), "--out", str(out),
                "--timeout", str(LIMIT_SECONDS)]
     if covered:
         command += ["--env", "GCOV_OUT=1"]
@@ -81,38 +81,38 @@ def _sections(console: str) -> dict[str, list[str]]:
     return found
 
 
-def evaluate(out: Path, modules: list[Path], status: int) -> list[report.Case]:
+def evaluate(out: Path, modules: list[Path], status: int) -> list[junit.Case]:
     """The cases of a run, with a failed one for each splat and for a dead kernel."""
     console = (out / "console").read_text(encoding="utf-8", errors="replace")
     sections = _sections(console)
-    cases: list[report.Case] = []
+    cases: list[junit.Case] = []
     seen = 0
     for module in modules:
         lines = sections.get(module.stem, [])
         results = ktap.parse([splat.message(line) for line in lines])
         if not results:
-            results = [report.Case(module.stem, report.FAILED, "printed no result")]
+            results = [junit.Case(module.stem, junit.FAILED, "printed no result")]
         cases += results
         for found in splat.scan(lines):
             seen += 1
-            cases.append(report.Case(f"{module.stem}.{found.kind}", report.FAILED,
-                                     f"{found.headline} ({out}/console)"))
+            cases.append(junit.Case(f"{module.stem}.{found.kind}", junit.FAILED,
+                                    f"{found.headline} ({out}/console)"))
     leaks = out / "kmemleak"
     if leaks.exists():
         found = splat.scan(leaks.read_text(encoding="utf-8", errors="replace"))
         seen += len(found)
-        cases += [report.Case("kunit.kmemleak", report.FAILED, leak.excerpt[:600])
+        cases += [junit.Case("kunit.kmemleak", junit.FAILED, leak.excerpt[:600])
                   for leak in found[:5]]
     if status and not (status == 97 and seen):
-        cases.append(report.Case("kunit.kernel", report.FAILED,
-                                 f"uml-run: status {status}, see {out}/run.log"))
+        cases.append(junit.Case("kunit.kernel", junit.FAILED,
+                                f"uml-run: status {status}, see {out}/run.log"))
     return cases
 
 
-def _caught(name: str, cases: list[report.Case]) -> str:
+def _caught(name: str, cases: list[junit.Case]) -> str:
     """How a planted fault showed, in the words of PLANTED."""
-    failed = [c for c in cases if c.result == report.FAILED]
-    if not failed and all(c.result == report.SKIPPED for c in cases):
+    failed = [c for c in cases if c.result == junit.FAILED]
+    if not failed and all(c.result == junit.SKIPPED for c in cases):
         return "no test ran"
     for case in failed:
         kind = case.name.rsplit(".", 1)[-1]
@@ -123,37 +123,37 @@ def _caught(name: str, cases: list[report.Case]) -> str:
     return "; ".join(f"{c.name}: {c.reason}" for c in failed) or "nothing"
 
 
-def check_planted(tree: Path, modules: list[Path]) -> list[report.Case]:
+def check_planted(tree: Path, modules: list[Path]) -> list[junit.Case]:
     """Each planted fault turns a run of its own red, for the reason it should."""
     missing = set(PLANTED) ^ {m.stem for m in modules}
-    cases = [report.Case(f"planted.{name}", report.FAILED, "not built, or not expected")
+    cases = [junit.Case(f"planted.{name}", junit.FAILED, "not built, or not expected")
              for name in sorted(missing)]
 
-    def one(module: Path) -> report.Case:
-        out, start = RESULTS / f"planted-{module.stem}", time.monotonic()
+    def one(module: Path) -> junit.Case:
+        out, start = uml.RESULTS / f"planted-{module.stem}", time.monotonic()
         caught = _caught(module.stem, evaluate(out, [module], boot(tree, [module], out, False)))
         wanted = PLANTED.get(module.stem, "")
         good = caught == wanted
-        return report.Case(f"planted.{module.stem}", report.PASSED if good else report.FAILED,
-                           "" if good else f"to be found by '{wanted}', found: {caught}",
-                           time.monotonic() - start)
+        return junit.Case(f"planted.{module.stem}", junit.PASSED if good else junit.FAILED,
+                          "" if good else f"to be found by '{wanted}', found: {caught}",
+                          time.monotonic() - start)
 
     with ThreadPoolExecutor(2) as pool:
         return cases + list(pool.map(one, modules))
 
 
-def _suites(args, tree: Path, mirror: Path) -> list[report.Case]:
+def _suites(args, tree: Path, mirror: Path) -> list[junit.Case]:
     """Build and run the suites of the command line."""
     modules = [m for m in compile_suites(tree, mirror, "", args.coverage)
                if fnmatch(m.stem, args.filter) or args.filter in m.stem]
     if not modules:
         return []
-    out, start = RESULTS / "kunit", time.monotonic()
+    out, start = uml.RESULTS / "kunit", time.monotonic()
     cases = evaluate(out, modules, boot(tree, modules, out, args.coverage))
     for module in modules:
         prefix = module.stem.removesuffix("_kunit")
         mine = [c for c in cases if c.name.startswith((prefix + ".", module.stem))]
-        bad = sum(c.result == report.FAILED for c in mine)
+        bad = sum(c.result == junit.FAILED for c in mine)
         print(f"  {prefix:20} {len(mine):4} cases, {bad} failed")
     print(f"  {time.monotonic() - start:.0f} s, log in {out}/console", flush=True)
     if args.coverage:
@@ -162,18 +162,17 @@ def _suites(args, tree: Path, mirror: Path) -> list[report.Case]:
 
 
 def run(args) -> int:
-    tree = stack.kernel(args)
-    with stack.exclusive():
-        mirror = stack.modules(tree)
+    tree = uml.kernel(args)
+    with uml.exclusive():
+        mirror = uml.modules(tree)
         cases = _suites(args, tree, mirror)
         if not args.no_planted and args.filter in ("*", "planted"):
             cases += check_planted(tree, compile_suites(tree, mirror, "planted", False))
-    return report.finish("kunit", cases, args.junit)
+    return junit.finish("kunit", cases, args.junit)
 
 
 def add_arguments(parser) -> None:
-    parser.add_argument("--kernel", metavar="TREE", help="UML build tree (default: the cached one)")
-    parser.add_argument("--junit", metavar="FILE", help="write the results there as well")
+    uml.add_arguments(parser)
     parser.add_argument("--filter", default="*", metavar="P", help="only modules of this name")
     parser.add_argument("--no-planted", action="store_true", help="without the tests of the tests")
     parser.add_argument("--coverage", action="store_true",

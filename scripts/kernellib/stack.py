@@ -3,73 +3,66 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
+import re
 import subprocess
 import sys
+import threading
 import time
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from . import build, report
+from checklib import junit
+
+from . import build, uml
 
 SCENARIOS = build.TOP / "tests/kernel/stack"
-RESULTS = build.TOP / "build/uml"
-TIME_TRAVEL = ("time-",)        # scenarios whose name starts so run on a jumping clock
+CLOCK = re.compile(r"^# clock: (\w+)$", re.MULTILINE)    # of uml-run, in a scenario
+LIMIT_SECONDS = 600
+AT_ONCE = 2             # a scenario keeps one processor busy
+# What takes longest comes first, so that nothing is left to wait for at the end.
+LONGEST = ("verbs", "fault-make", "reload", "malformed", "fault", "unplug")
+
+CMAKE = build.TOP / "build/cmake"
+
+_printing = threading.Lock()
 
 
 def names() -> list[str]:
-    return sorted(p.stem for p in SCENARIOS.glob("*.sh") if p.stem != "lib")
+    found = sorted(p.stem for p in SCENARIOS.glob("*.sh") if p.stem != "lib")
+    return sorted(found, key=lambda name: LONGEST.index(name) if name in LONGEST else len(LONGEST))
 
 
-def modules(tree: Path) -> Path:
-    """Build the drivers for the kernel; the folder that holds them."""
-    # A mirror of its own: a run may last, and others build meanwhile.
-    done = subprocess.run([str(build.TOP / "scripts/build-modules"), str(tree)],
-                          stdout=subprocess.PIPE, text=True, check=False,
-                          env=dict(os.environ, MODULES_MIRROR=str(RESULTS / "modules")))
-    if done.returncode:
-        raise build.BuildError("the drivers do not build for this kernel")
-    return Path(done.stdout.splitlines()[-1])
+def build_ib_frames() -> None:
+    """The sender of malformed frames, built if need be."""
+    for command in (["cmake", "-S", str(build.TOP), "-B", str(CMAKE), "-G", "Ninja"],
+                    ["cmake", "--build", str(CMAKE), "--target", "ib-frames", "-j", "2"]):
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              check=False)
+        if done.returncode:
+            raise build.BuildError(f"ib-frames does not build:\n{done.stdout[-4000:]}")
 
 
-@contextmanager
-def exclusive():
-    """One run at a time in a checkout: they share modules and result folders."""
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    with open(RESULTS / "lock", "w", encoding="utf-8") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            print("test-kernel: another run is under way here; waiting for it", flush=True)
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-def kernel(args) -> Path:
-    """The UML tree of the command line, or the cached one, built if need be."""
-    if args.kernel:
-        return Path(args.kernel).resolve()
-    return build.build(build.VARIANTS["uml"]).resolve()
-
-
-def run_one(name: str, tree: Path, mirror: Path, intree: bool) -> report.Case:
-    out = RESULTS / f"stack-{name}"
-    ipoib = mirror / "drivers/ipoib/ib_ipoib.ko"
-    if intree:
-        ipoib = next(p for base in (tree / "modroot", tree / "drivers/infiniband")
-                     for p in base.rglob("ib_ipoib.ko"))
-    command = [str(build.TOP / "scripts/uml-run"), "--kernel", str(tree), "--timeout", "240",
-               "--out", str(out), "--env", f"STACK={SCENARIOS}",
-               "--env", f"SIB_KO={mirror}/drivers/sib/sib.ko", "--env", f"IPOIB_KO={ipoib}"]
-    if name.startswith(TIME_TRAVEL):
-        command.append("--time-travel")
+def run_one(name: str, tree: Path, mirror: Path) -> junit.Case:
+    """Run a scenario; print what it printed when it is done."""
+    script = SCENARIOS / f"{name}.sh"
+    out = uml.RESULTS / f"stack-{name}"
+    clock = CLOCK.search(script.read_text(encoding="utf-8"))
     start = time.monotonic()
-    status = subprocess.run([*command, str(SCENARIOS / f"{name}.sh")], check=False).returncode
+    done = subprocess.run(
+        [str(uml.RUN), "--kernel", str(tree), "--timeout", str(LIMIT_SECONDS), "--out", str(out),
+         "--clock", clock[1] if clock else "skip", "--env", f"STACK={SCENARIOS}",
+         "--env", f"IB_FRAMES={CMAKE}/bin/ib-frames",
+         "--env", f"SIB_KO={mirror}/drivers/sib/sib.ko",
+         "--env", f"IPOIB_KO={mirror}/drivers/ipoib/ib_ipoib.ko", str(script)],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
+    seconds = time.monotonic() - start
+    with _printing:
+        print(f"=== stack {name}: {seconds:.0f} s\n{done.stdout}", end="", flush=True)
     reason = {0: "", 97: "kernel splat", 98: "did not finish", 99: "kernel died"}.get(
-        status, f"status {status}")
-    return report.Case(f"stack.{name}", report.FAILED if status else report.PASSED,
-                       f"{reason}, see {out}" if status else "", time.monotonic() - start)
+        done.returncode, f"status {done.returncode}")
+    return junit.Case(f"stack.{name}", junit.FAILED if reason else junit.PASSED,
+                      f"{reason}, see {out}" if reason else "", seconds)
 
 
 def run(args) -> int:
@@ -78,20 +71,16 @@ def run(args) -> int:
         if name not in names():
             print(f"test-kernel: no scenario '{name}': one of {', '.join(names())}", file=sys.stderr)
             return 1
-    tree = kernel(args)
-    cases = []
-    with exclusive():
-        mirror = modules(tree)
-        for name in chosen:
-            print(f"=== stack {name}", flush=True)
-            cases.append(run_one(name, tree, mirror, args.intree))
-    return report.finish("stack", cases, args.junit)
+    tree = uml.kernel(args)
+    with uml.exclusive(), ThreadPoolExecutor(min(AT_ONCE, os.cpu_count() or 1)) as pool:
+        mirror = uml.modules(tree)
+        if "malformed" in chosen:
+            build_ib_frames()
+        cases = list(pool.map(lambda name: run_one(name, tree, mirror), chosen))
+    return junit.finish("stack", cases, args.junit)
 
 
 def add_arguments(parser) -> None:
-    parser.add_argument("--kernel", metavar="TREE", help="UML build tree (default: the cached one)")
-    parser.add_argument("--junit", metavar="FILE", help="write the results there as well")
-    parser.add_argument("--intree", action="store_true",
-                        help="with the kernel's own ib_ipoib, to tell whose fault it is")
+    uml.add_arguments(parser)
     parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help=", ".join(names()))
     parser.set_defaults(run=run)

@@ -9,8 +9,10 @@ from . import accel, client, daemon, initramfs, layer, splats, state
 from .plan import IB_MTU_CODES
 from .state import LabError
 
+# Deadlines for a stock kernel; a plan's slowness stretches them.
 BOOT_SECONDS = 90
 DEVICES_SECONDS = 60
+SM_SECONDS = 20
 CARRIER_SECONDS = 40
 PING_SECONDS = 30
 SCRIPT = "/usr/lib/openipoib-lab/bringup.sh"
@@ -30,7 +32,7 @@ class Progress:
 
 def prepare(plan, kernel, progress):
     """Build what the guests boot: modules, layers, initramfs."""
-    with ThreadPoolExecutor() as pool:
+    with state.building(), ThreadPoolExecutor() as pool:
         image = initramfs.build(kernel)
         chosen = pool.submit(accel.choose, plan["options"]["accel"], kernel, image)
         progress(f"modules for {kernel.release}")
@@ -69,27 +71,32 @@ def _run(host, argv, seconds, progress, what):
 
 
 def _boot(plan, progress):
+    slowness = plan["slowness"]
+    boot = BOOT_SECONDS * slowness
+    carrier = CARRIER_SECONDS * slowness if plan["cables"] else 0
+
     def work(host):
-        client.ask("wait", BOOT_SECONDS + 5, host=host["name"], seconds=BOOT_SECONDS)
+        client.ask("wait", boot + 5, host=host["name"], seconds=boot)
         progress(f"{host['name']}: booted")
         _run(host, [SCRIPT, "devices", str(host["number"]), str(plan["ports"]),
-                    str(IB_MTU_CODES[plan["ib_mtu"]])], DEVICES_SECONDS, progress,
+                    str(IB_MTU_CODES[plan["ib_mtu"]])], DEVICES_SECONDS * slowness, progress,
              f"{', '.join(p['ibdev'] for p in host['ports'])} ready, driver {host['driver']}")
         if host["number"] == 1:
             for port in host["ports"]:
-                _run(host, ["lab-sm", "start", str(port["port"])], 20, progress,
+                _run(host, ["lab-sm", "start", str(port["port"])], SM_SECONDS * slowness, progress,
                      f"OpenSM started on {port['ibdev']}")
-        carrier = CARRIER_SECONDS if plan["cables"] else 0
         _run(host, [SCRIPT, "address", str(host["number"]), str(plan["ports"]), str(carrier)],
-             carrier + 20, progress,
+             carrier + 20 * slowness, progress,
              ", ".join(f"{p['netdev']} {p['ipv4']} {p['ipv6']}" for p in host["ports"]))
     _each_host(plan, work)
 
 
 def _reach(plan, progress):
+    seconds = PING_SECONDS * plan["slowness"]
+
     def work(host):
-        _run(host, [SCRIPT, "reach", str(plan["ports"]), str(PING_SECONDS)],
-             2 * plan["ports"] * PING_SECONDS + 10, progress, "reaches h1 by IPv4 and IPv6")
+        _run(host, [SCRIPT, "reach", str(plan["ports"]), str(seconds)],
+             2 * plan["ports"] * seconds + 10, progress, "reaches h1 by IPv4 and IPv6")
     if plan["cables"]:
         _each_host(plan, work)
 
@@ -120,7 +127,7 @@ def explain(plan):
     return "\n".join(lines)
 
 
-def up(plan, kernel, progress, lock_fd):
+def up(plan, kernel, progress):
     """Bring the lab up. Raises LabError with the reason if it cannot."""
     state.logs().mkdir(parents=True, exist_ok=True)
     for host in plan["hosts"]:
@@ -133,7 +140,7 @@ def up(plan, kernel, progress, lock_fd):
     options = plan["options"]
     progress(f"booting {' and '.join(h['name'] for h in plan['hosts'])}: {plan['kernel']}, "
              f"{options['cpus']} CPU, {options['memory']} MiB each")
-    daemon.start(plan, lock_fd)
+    daemon.start(plan)
     _boot(plan, progress)
     _reach(plan, progress)
     for host in plan["hosts"]:

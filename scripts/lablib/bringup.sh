@@ -61,7 +61,7 @@ devices() {
 		rdma link add "sib$port" type sib netdev "$lower" ||
 			die "rdma link add sib$port type sib netdev $lower failed"
 		printf %s "$(hostname) sib$port" > "/sys/class/infiniband/sib$port/node_desc"
-		[ -d "/sys/class/net/ib$port" ] || wait_for 10 test -d "/sys/class/net/ib$port" ||
+		[ -d "/sys/class/net/ib$port" ] || wait_for 60 test -d "/sys/class/net/ib$port" ||
 			die "no ib$port appeared for sib$port"
 	done
 }
@@ -91,7 +91,7 @@ reach() {
 	for port in $(seq 0 $((ports - 1))); do
 		if [ "$port" = 0 ]; then prefix=fd10::; else prefix=fd10:$port::; fi
 		for target in "10.10.$port.1" "${prefix}1"; do
-			wait_for "$seconds" ping -q -c 1 -W 1 "$target" > /run/lab/ping 2>&1 || {
+			wait_for "$seconds" ping -q -c 1 -i 0.1 -w 1 "$target" > /run/lab/ping 2>&1 || {
 				cat /run/lab/ping >&2
 				ip neigh show dev "ib$port" >&2
 				die "no answer from $target on ib$port within $seconds s"

@@ -58,11 +58,12 @@ def parser():
     top = Parser(prog="lab", description=DESCRIPTION, epilog=EPILOG, formatter_class=formatter)
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     up = commands.add_parser("up", help="start hosts; returns when all can ping h1")
-    up.add_argument("--hosts", type=int, default=2, metavar="N", help="hosts h1 to hN (default 2)")
+    up.add_argument("--hosts", type=int, default=2, metavar="N", help="hosts h1 to hN: 1 or 2 (default 2)")
     up.add_argument("--ports", type=int, default=1, metavar="N",
-                    help="InfiniBand ports, and cables, per host (default 1)")
+                    help="InfiniBand ports, and cables, per host: 1 to 8 (default 1)")
     up.add_argument("--kernel", default="6.1", metavar="K",
-                    help="6.1 (default), 6.12, a release, or the path of a kernel build tree")
+                    help="6.1 (default), 6.12, a release, test or debug (scripts/test-kernel), "
+                         "or the path of a kernel build tree")
     up.add_argument("--driver", action="append", default=[], metavar="[HOST=]ours|intree",
                     help="ib_ipoib of all hosts or of one (default ours); may be repeated")
     up.add_argument("--ib-mtu", type=int, choices=(2048, 4096), default=4096,
@@ -99,23 +100,21 @@ def cmd_up(arguments):
     from . import bringup, plan
     progress = bringup.Progress(arguments.quiet)
     document, kernel = plan.make(arguments)
-    if state.exists() and not state.is_held():
-        progress("cleaning up after a lab that crashed")
-        state.sweep()
     lock_fd = state.create()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        bringup.up(document, kernel, progress, lock_fd)
+        bringup.up(document, kernel, progress)
     except BaseException as error:
         if isinstance(error, LabError):
             print(f"lab: {error}\n{bringup.explain(document)}", file=sys.stderr)
         else:
             print(f"lab: stopped by {type(error).__name__}", file=sys.stderr)
-        if arguments.keep and state.is_held():
+        if arguments.keep and client.is_up():
             print("lab: the guests are left running (--keep)", file=sys.stderr)
         else:
+            doomed = state.pids()
             _end_daemon()
-            state.sweep()
+            state.sweep(doomed, lock_fd)
         if isinstance(error, (LabError, KeyboardInterrupt)):
             return getattr(error, "code", BAD)
         raise
@@ -196,8 +195,9 @@ def cmd_down(_arguments):
     if not state.exists():
         raise NoLab()
     about = state.read("lab.json") or {"consoles": {}}
+    doomed = state.pids()
     dead = _end_daemon()
-    state.sweep()
+    state.sweep(doomed)
     status = 0
     for host, found in _splats(about["consoles"]).items():
         if found:
@@ -216,6 +216,9 @@ def main():
     except LabError as error:
         print(f"lab: {error}", file=sys.stderr)
         return error.code
-    except BrokenPipeError:
+    except OSError as error:  # such as a full disk
+        if not isinstance(error, BrokenPipeError):
+            print(f"lab: {error}", file=sys.stderr)
+            return BAD
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return BAD

@@ -10,6 +10,7 @@ import signal
 import socket
 import sys
 import termios
+import time
 import tty
 
 from . import channel as ch
@@ -20,14 +21,20 @@ READ_SIZE = 32 * 1024
 NOT_REACHED = 255  # exit status of `exec` when the command could not be run, as ssh's
 
 
+class TimedOut(LabError):
+    """Something was not done in time."""
+
+
 class Connection:
     """A connection to the daemon.
 
     A daemon that has closed is noticed when reading, not when writing: what it
-    said last is still to be read.
+    said last is still to be read. @timeout: seconds from now, for all of it;
+    what takes longer raises TimeoutError.
     """
 
     def __init__(self, timeout=None):
+        self.end = None if timeout is None else time.monotonic() + timeout
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.parser = ch.Parser()
         try:
@@ -38,7 +45,6 @@ class Connection:
                 raise NoLab("the lab's daemon does not answer "
                             "(clean up with: scripts/lab down)") from None
             raise NoLab() from None
-        self.socket.settimeout(timeout)
 
     def __enter__(self):
         return self
@@ -52,7 +58,12 @@ class Connection:
     def send(self, kind, payload=b""):
         self.send_frame(ch.frame(0, kind, payload))
 
+    def _set_timeout(self):
+        if self.end is not None:
+            self.socket.settimeout(max(0.001, self.end - time.monotonic()))
+
     def send_frame(self, frame):
+        self._set_timeout()
         try:
             self.socket.sendall(frame)
         except ConnectionError:
@@ -63,6 +74,7 @@ class Connection:
 
     def read(self):
         """Wait for data; its frames as (kind, payload). NoLab at the end."""
+        self._set_timeout()
         try:
             data = self.socket.recv(READ_SIZE)
         except ConnectionError:
@@ -75,16 +87,25 @@ class Connection:
 def ask(op, timeout=60, **fields):
     """One request; returns its result or raises LabError."""
     with Connection(timeout) as connection:
-        connection.request(op=op, **fields)
         try:
+            connection.request(op=op, **fields)
             while not (frames := connection.read()):
                 pass
         except TimeoutError:
-            raise LabError(f"the lab's daemon does not answer within {timeout} s") from None
+            raise TimedOut(f"the lab's daemon does not answer within {timeout} s") from None
     answer = json.loads(frames[0][1])
     if "error" in answer:
         raise LabError(answer["error"])
     return answer["result"]
+
+
+def is_up():
+    """Whether a daemon answers."""
+    try:
+        ask("status", timeout=10)
+    except LabError:
+        return False
+    return True
 
 
 def capture(host, argv, timeout=60):
@@ -95,9 +116,9 @@ def capture(host, argv, timeout=60):
         return [bytes(output).decode(errors="replace") for output in outputs.values()]
 
     with Connection(timeout) as connection:
-        connection.request(op="exec", host=host, command={"argv": argv})
-        connection.send(ch.STDIN)
         try:
+            connection.request(op="exec", host=host, command={"argv": argv})
+            connection.send(ch.STDIN)
             while True:
                 for kind, payload in connection.read():
                     if kind in outputs:
@@ -106,7 +127,7 @@ def capture(host, argv, timeout=60):
                     elif kind == ch.EXIT:
                         return _status(json.loads(payload), host), *texts()
         except TimeoutError:
-            raise LabError(f"{host}: {' '.join(argv)}: not done within {timeout} s "
+            raise TimedOut(f"{host}: {' '.join(argv)}: not done within {timeout} s "
                            f"{' '.join(texts())}") from None
 
 

@@ -247,11 +247,11 @@ def _log_to(path):
     os.close(null)
 
 
-def start(plan, lock_fd):
+def start(plan):
     """Start the daemon in the background; returns when its guests run.
 
-    The daemon inherits @lock_fd and keeps it for life. Raises LabError with the
-    daemon's last words if it could not start.
+    The daemon inherits what is open, such as locks, and keeps it for life.
+    Raises LabError with the daemon's last words if it could not start.
     """
     log = state.logs() / "daemon.log"
     ready_read, ready_write = os.pipe()
@@ -272,7 +272,6 @@ def start(plan, lock_fd):
             os._exit(1)
         os._exit(0)
     os.close(ready_write)
-    os.close(lock_fd)
     os.waitpid(pid, 0)
     answer = os.read(ready_read, 2)
     os.close(ready_read)

@@ -103,7 +103,7 @@ def build(kernel):
     BUILD.mkdir(parents=True, exist_ok=True)
     for old in BUILD.glob(f"initramfs-{kernel.release}-*"):
         old.unlink()
-    temporary = target.with_name(f"new-{os.getpid()}")
+    temporary = target.with_name("initramfs.new")
     temporary.write_bytes(archive.bytes())
     temporary.rename(target)
     return target

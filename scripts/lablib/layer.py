@@ -7,6 +7,7 @@ autoload by alias in the guest find ours before the kernel's own. It is made on
 the host, where depmod takes a second, not under emulation.
 """
 
+import fcntl
 import hashlib
 import os
 import shutil
@@ -18,6 +19,9 @@ from .state import BUILD, TOP, LabError
 GUEST_FILES = ("agent.py", "channel.py", "bringup.sh", "lab-sm")
 SOURCES = ("drivers", "Kbuild", "VERSION", "scripts/build-modules")
 DRIVERS = ("ours", "intree")
+IN_USE = BUILD / "in-use"  # a file to lock for each layer that guests have
+
+_held = []  # descriptors of locks on layers; the daemon inherits them
 
 
 def _newest(path):
@@ -80,8 +84,39 @@ def _digest(kernel, files):
     return digest.hexdigest()[:12]
 
 
+def _lock(layer, how):
+    """Lock a layer; the lock's descriptor, or None if another lab's lock is in the way."""
+    IN_USE.mkdir(parents=True, exist_ok=True)
+    fd = os.open(IN_USE / layer.name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(fd, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(fd)
+        return None
+    return fd
+
+
+def _remove_unused(layers):
+    for layer in layers:
+        fd = _lock(layer, fcntl.LOCK_EX)
+        if fd is not None:
+            shutil.rmtree(layer)
+            (IN_USE / layer.name).unlink()
+            os.close(fd)
+
+
 def build(kernel, driver, modules):
-    """The layer for @kernel with @driver ('ours' or 'intree'); cached."""
+    """The layer for @kernel with @driver ('ours' or 'intree'); cached.
+
+    It stays for as long as this process and what it starts have its lock. Not for
+    several labs at once: see state.building().
+    """
+    target = _build(kernel, driver, modules)
+    _held.append(_lock(target, fcntl.LOCK_SH))
+    return target
+
+
+def _build(kernel, driver, modules):
     chosen = [modules["sib"]] + ([modules["ib_ipoib"]] if driver == "ours" else [])
     here = Path(__file__).resolve().parent
     helpers = [here / name for name in GUEST_FILES]
@@ -90,8 +125,7 @@ def build(kernel, driver, modules):
     if target.exists():
         return target
     BUILD.mkdir(parents=True, exist_ok=True)
-    for old in BUILD.glob(f"layer-{kernel.release}-{driver}-*"):
-        shutil.rmtree(old)
+    _remove_unused(BUILD.glob(f"layer-{kernel.release}-{driver}-*"))
     temporary = BUILD / f"layer-{kernel.release}-{driver}.new"
     staging = BUILD / f"staging-{kernel.release}-{driver}"
     for leftover in (temporary, staging):

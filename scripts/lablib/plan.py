@@ -73,7 +73,8 @@ def make(arguments):
     cables = [{"ends": [f"{name}:{port}" for name in names], "up": True}
               for port in range(arguments.ports)] if arguments.hosts == 2 else []
     return {"hosts": hosts, "cables": cables, "ports": arguments.ports,
-            "kernel": kernel.release, "ib_mtu": arguments.ib_mtu, "started": time.time(),
+            "kernel": kernel.release, "slowness": kernels.slowness(arguments.kernel),
+            "ib_mtu": arguments.ib_mtu, "started": time.time(),
             "options": {"accel": arguments.accel, "cpu": arguments.cpu, "cpus": arguments.cpus,
                         "memory": arguments.memory, "append": arguments.append,
                         "folder": str(state.folder())}}, kernel

@@ -16,6 +16,7 @@ from .state import LabError
 
 BINARY = "/usr/bin/qemu-system-x86_64"
 PR_SET_PDEATHSIG = 1
+MONITOR_SECONDS = 10  # to answer a request
 CABLE_BUFFER = 4 << 20  # bytes a cable holds in each direction
 CMDLINE = ("console=ttyS0 loglevel=5 panic=-1 mitigations=off nokaslr "
            "random.trust_cpu=on no5lvl net.ifnames=0")
@@ -64,7 +65,9 @@ def command_line(host, options, fds):
                  "-device", f"virtio-9p-pci,fsdev={tag},mount_tag={tag}"]
     for port, fd in enumerate(fds["cables"]):
         line += ["-netdev", f"dgram,id=cable{port},local.type=fd,local.str={fd}"]
-        line += ["-device", f"virtio-net-pci,id=port{port},netdev=cable{port},"
+        # Without event indices: with them, QEMU before 9.1 can wait for ever for
+        # a guest that has long refilled its receive ring.
+        line += ["-device", f"virtio-net-pci,id=port{port},netdev=cable{port},event_idx=off,"
                             f"mac={mac(host['number'], port)},romfile="]
     return line
 
@@ -82,6 +85,8 @@ class Qemu:
         self.stderr = b""
         self._monitor = None  # (reader, writer)
         self._monitor_lock = asyncio.Lock()
+        self._greeted = asyncio.Event()
+        self._requests = 0
 
     async def start(self, host, options, cables):
         """Start QEMU. Returns (reader, writer) of the agent's port."""
@@ -101,7 +106,7 @@ class Qemu:
 
     @property
     def pid(self):
-        return self.process.pid
+        return self.process.pid if self.process else None
 
     async def ended(self):
         """Wait for QEMU's end; returns why, in words."""
@@ -113,29 +118,33 @@ class Qemu:
         return f"{words}: {text}" if text else words
 
     async def greet(self):
-        """Take the monitor's greeting and leave its negotiation mode."""
-        await self._reply()
+        """Leave the monitor's negotiation mode, in which it starts."""
         await self._execute("qmp_capabilities")
+        self._greeted.set()
 
-    async def _reply(self):
+    async def _reply(self, number):
+        """The reply to a request; greeting, events and late replies are passed over."""
         while True:
             line = await self._monitor[0].readline()
             if not line:
                 raise LabError(f"{self.name}: QEMU's monitor closed")
             message = json.loads(line)
-            if "event" not in message:
+            if message.get("id") == number:
                 return message
 
     async def _execute(self, command, **arguments):
         async with self._monitor_lock:
-            request = {"execute": command, "arguments": arguments}
+            self._requests += 1
+            number = self._requests
+            request = {"execute": command, "arguments": arguments, "id": number}
             self._monitor[1].write(json.dumps(request).encode() + b"\n")
-            reply = await asyncio.wait_for(self._reply(), 10)
+            reply = await asyncio.wait_for(self._reply(number), MONITOR_SECONDS)
         if "error" in reply:
             raise LabError(f"{self.name}: {command}: {reply['error']['desc']}")
         return reply["return"]
 
     async def set_link(self, port, is_up):
+        await asyncio.wait_for(self._greeted.wait(), MONITOR_SECONDS)
         await self._execute("set_link", name=f"port{port}", up=is_up)
 
     async def stop(self):

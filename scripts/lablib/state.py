@@ -6,7 +6,7 @@ as long as it lives (taken by `lab up` and inherited), so a lab is up exactly
 when the lock is held; nothing depends on process ids staying unique.
 """
 
-import errno
+import contextlib
 import fcntl
 import json
 import os
@@ -53,18 +53,39 @@ def socket_path():
     return folder() / "control"
 
 
+def _lock():
+    """Take the lock of the state folder; its descriptor, or None if another has it."""
+    while True:
+        fd = os.open(folder() / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(fd)
+            return None
+        try:
+            if os.path.samestat(os.fstat(fd), os.stat(folder() / "lock")):
+                return fd
+        except FileNotFoundError:
+            pass
+        os.close(fd)  # `lab down` removed that file meanwhile
+
+
 def create():
-    """Make the state folder and take its lock. Returns the lock's descriptor."""
+    """Make the state folder and take its lock, which is returned as a descriptor.
+
+    What a lab that crashed has left is cleaned up.
+    """
     folder().mkdir(parents=True, mode=0o700, exist_ok=True)
-    fd = os.open(folder() / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(fd)
-        if error.errno != errno.EWOULDBLOCK:
-            raise
+    if folder().stat().st_uid != os.getuid():
+        raise LabError(f"{folder()} belongs to another user", code=1)
+    fd = _lock()
+    if fd is None:
         raise LabError(f"a lab is already up{_since()}; "
-                       "take it down first: scripts/lab down", code=1) from None
+                       "take it down first: scripts/lab down", code=1)
+    kill(pids())
+    for path in folder().iterdir():
+        if path.name != "lock":
+            path.unlink()
     write("pids.json", [os.getpid()])
     return fd
 
@@ -77,19 +98,13 @@ def _since():
     return f" ({hosts} on {about['kernel']}, for {int(time.time() - about['started'])} s)"
 
 
-def is_held():
-    """Whether a daemon (or a `lab up`) holds the lock."""
-    try:
-        fd = os.open(folder() / "lock", os.O_RDWR | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return False
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(fd)
+@contextlib.contextmanager
+def building():
+    """Only one lab of a checkout at a time makes what guests boot."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    with (BUILD / "lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def exists():
@@ -126,29 +141,54 @@ def _is_ours(pid):
         return False
 
 
-def wait_gone(pids, seconds):
-    """Wait until none of @pids runs; returns those that still do."""
+def pids():
+    """The processes that this lab has left or is running, other than this one."""
+    return [pid for pid in (read("pids.json") or []) if pid != os.getpid() and _is_ours(pid)]
+
+
+def wait_gone(doomed, seconds):
+    """Wait until none of the processes @doomed runs; returns those that still do."""
     deadline = time.monotonic() + seconds
-    left = [pid for pid in pids if _is_ours(pid)]
+    left = [pid for pid in doomed if _is_ours(pid)]
     while left and time.monotonic() < deadline:
         time.sleep(0.02)
         left = [pid for pid in left if _is_ours(pid)]
     return left
 
 
-def sweep():
-    """Kill what a lab left running and remove its state.
+def kill(doomed):
+    """Kill processes of a lab and wait until they are gone.
 
     The guests die with the daemon (PR_SET_PDEATHSIG), so there is something to
     kill only if the daemon itself hangs or a guest is on its way out.
     """
-    pids = [pid for pid in (read("pids.json") or []) if _is_ours(pid)]
-    for pid in pids:
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-    left = wait_gone(pids, 10)
+    for pid in doomed:
+        if _is_ours(pid):
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+    left = wait_gone(doomed, 10)
     if left:
         raise LabError(f"processes {left} of the lab do not die")
-    shutil.rmtree(folder(), ignore_errors=True)
+
+
+def sweep(doomed=None, lock_fd=None):
+    """Kill what a lab has left running and remove its state.
+
+    @doomed: its processes (default: those that the folder names)
+    @lock_fd: its lock, if the caller has it; otherwise nothing is removed if
+              another lab has come up meanwhile
+    """
+    doomed = pids() if doomed is None else doomed
+    kill(doomed)
+    fd = lock_fd
+    # A process loses its name before it loses its locks.
+    end = time.monotonic() + 5
+    while fd is None and time.monotonic() < end and set(pids()) <= set(doomed):
+        fd = _lock()
+        if fd is None:
+            time.sleep(0.01)
+    if fd is not None:
+        shutil.rmtree(folder(), ignore_errors=True)
+        os.close(fd)

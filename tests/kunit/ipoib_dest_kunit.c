@@ -4,126 +4,32 @@
  * in, and address handles that outlive their replacement until no send refers
  * to them. The transmit ring and the HCA's handles are fakes.
  */
-#include <kunit/test.h>
-#include <linux/etherdevice.h>
-#include <linux/module.h>
-#include <net/sch_generic.h>
-#include <rdma/ib_verbs.h>
+#include "ipoib_world.h"
 
-static struct ib_ah *fake_create_ah(struct ib_pd *pd, struct rdma_ah_attr *attr, u32 flags);
-static int fake_destroy_ah(struct ib_ah *ah, u32 flags);
-
-#undef rdma_destroy_ah
-#define rdma_create_ah fake_create_ah
-#define rdma_destroy_ah fake_destroy_ah
 #include "dest.c"
 
-struct world {
-	struct ipoib_intf intf;
-	struct ipoib_dest *dests[64];
-	u32 order[64];		/* numbers of packets in the order they left */
-	u32 sent;
-	u32 dropped;
-	u32 doorbells;
-	u32 handles;		/* that exist */
-	bool no_handles;	/* the HCA refuses */
-};
-
-static struct world *world;
-
-static struct ib_ah *fake_create_ah(struct ib_pd *pd, struct rdma_ah_attr *attr, u32 flags)
-{
-	struct ib_ah *ah;
-
-	if (world->no_handles)
-		return ERR_PTR(-EBUSY);
-	ah = kzalloc(sizeof(*ah), GFP_KERNEL);
-	if (!ah)
-		return ERR_PTR(-ENOMEM);
-	world->handles++;
-	return ah;
-}
-
-static int fake_destroy_ah(struct ib_ah *ah, u32 flags)
-{
-	world->handles--;
-	kfree(ah);
-	return 0;
-}
-
-bool ipoib_tx_has_room(const struct ipoib_txq *txq)
-{
-	return txq->head - txq->tail < txq->size;
-}
-
-void ipoib_tx_push(struct ipoib_txq *txq, struct ipoib_dest *dest, struct sk_buff *skb)
-{
-	if (world->sent < ARRAY_SIZE(world->order))
-		world->order[world->sent] = *(u32 *)skb->data;
-	world->sent++;
-	txq->head++;
-	if (dest->ah)
-		dest->ah->last_send = txq->head;
-	kfree_skb(skb);
-}
-
-void ipoib_tx_doorbell(struct ipoib_txq *txq)
-{
-	world->doorbells++;
-}
-
-void ipoib_tx_drop(struct ipoib_txq *txq, struct sk_buff *skb)
-{
-	world->dropped++;
-	kfree_skb(skb);
-}
-
-static void no_work(struct work_struct *work)
-{
-}
+static struct ipoib_dest *dests[64];
 
 static int setup(struct kunit *test)
 {
-	world = kunit_kzalloc(test, sizeof(*world), GFP_KERNEL);
-	if (!world)
-		return -ENOMEM;
-	world->intf.dev = alloc_etherdev(0);
-	world->intf.wq = alloc_ordered_workqueue("dest_kunit", 0);
-	if (!world->intf.dev || !world->intf.wq)
-		return -ENOMEM;
-	/* never registered: unlocking its queue may still schedule the qdisc */
-	netdev_get_tx_queue(world->intf.dev, 0)->qdisc = &noop_qdisc;
-	world->intf.txq.size = 64;
-	INIT_WORK(&world->intf.reap_work, no_work);
-	return ipoib_dest_table_init(&world->intf);
+	int err = world_create(test);
+
+	if (!err)
+		world->ring = true;
+	return err;
 }
 
 static void teardown(struct kunit *test)
 {
 	int i;
 
-	if (!world)
-		return;
-	for (i = 0; i < ARRAY_SIZE(world->dests); i++) {
-		if (world->dests[i])
-			ipoib_dest_unlink(&world->intf, world->dests[i]);
-		kfree(world->dests[i]);
+	for (i = 0; i < ARRAY_SIZE(dests); i++) {
+		if (dests[i])
+			ipoib_dest_unlink(world->intf, dests[i]);
+		kfree(dests[i]);
+		dests[i] = NULL;
 	}
-	ipoib_ah_reap(&world->intf, true);
-	KUNIT_EXPECT_EQ(test, world->handles, 0U);
-	KUNIT_EXPECT_EQ(test, atomic_read(&world->intf.pending_bytes), 0);
-	ipoib_dest_table_destroy(&world->intf);
-	destroy_workqueue(world->intf.wq);
-	free_netdev(world->intf.dev);
-	world = NULL;
-}
-
-static union ib_gid gid_no(u32 n)
-{
-	union ib_gid gid = { .raw = { 0xFE, 0x80 } };
-
-	put_unaligned_be32(n, gid.raw + 12);
-	return gid;
+	world_destroy(test);
 }
 
 static int insert(struct ipoib_dest *dest)
@@ -131,7 +37,7 @@ static int insert(struct ipoib_dest *dest)
 	int err;
 
 	local_bh_disable();
-	err = ipoib_dest_insert(&world->intf, dest);
+	err = ipoib_dest_insert(world->intf, dest);
 	local_bh_enable();
 	return err;
 }
@@ -139,22 +45,22 @@ static int insert(struct ipoib_dest *dest)
 static struct ipoib_dest *add(struct kunit *test, u32 n)
 {
 	struct ipoib_dest *dest = kzalloc(sizeof(*dest), GFP_KERNEL);
-	union ib_gid gid = gid_no(n);
+	union ib_gid gid = world_gid(n);
 
 	KUNIT_ASSERT_NOT_NULL(test, dest);
 	ipoib_dest_init(dest, &gid);
-	world->dests[n] = dest;
+	dests[n] = dest;
 	KUNIT_ASSERT_EQ(test, insert(dest), 0);
 	return dest;
 }
 
 static struct ipoib_dest *find(u32 n)
 {
-	union ib_gid gid = gid_no(n);
+	union ib_gid gid = world_gid(n);
 	struct ipoib_dest *dest;
 
 	rcu_read_lock();
-	dest = ipoib_dest_find(&world->intf, &gid);
+	dest = ipoib_dest_find(world->intf, &gid);
 	rcu_read_unlock();
 	return dest;
 }
@@ -166,9 +72,9 @@ static bool hold_back(struct kunit *test, struct ipoib_dest *dest, u32 number, u
 
 	KUNIT_ASSERT_NOT_NULL(test, skb);
 	skb_put_data(skb, &number, sizeof(number));
-	netif_tx_lock_bh(world->intf.dev);
-	kept = ipoib_dest_hold_back(&world->intf, dest, skb);
-	netif_tx_unlock_bh(world->intf.dev);
+	netif_tx_lock_bh(world->intf->dev);
+	kept = ipoib_dest_hold_back(world->intf, dest, skb);
+	netif_tx_unlock_bh(world->intf->dev);
 	if (!kept)
 		kfree_skb(skb);
 	return kept;
@@ -177,31 +83,31 @@ static bool hold_back(struct kunit *test, struct ipoib_dest *dest, u32 number, u
 static void lookup(struct kunit *test)
 {
 	struct ipoib_dest *again;
-	union ib_gid gid = gid_no(7);
+	union ib_gid gid = world_gid(7);
 	u32 i;
 
 	for (i = 0; i < 64; i++)
 		add(test, i);
 	for (i = 0; i < 64; i++)
-		KUNIT_EXPECT_PTR_EQ(test, find(i), world->dests[i]);
+		KUNIT_EXPECT_PTR_EQ(test, find(i), dests[i]);
 	KUNIT_EXPECT_NULL(test, find(64));
 	again = kzalloc(sizeof(*again), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, again);
 	ipoib_dest_init(again, &gid);
 	KUNIT_EXPECT_EQ(test, insert(again), -EEXIST);
 	kfree(again);
-	ipoib_dest_unlink(&world->intf, world->dests[7]);
+	ipoib_dest_unlink(world->intf, dests[7]);
 	KUNIT_EXPECT_NULL(test, find(7));
-	KUNIT_EXPECT_PTR_EQ(test, find(8), world->dests[8]);
-	kfree(world->dests[7]);
-	world->dests[7] = NULL;
+	KUNIT_EXPECT_PTR_EQ(test, find(8), dests[8]);
+	kfree(dests[7]);
+	dests[7] = NULL;
 	/* its place can be taken again */
 	KUNIT_EXPECT_PTR_EQ(test, add(test, 7), find(7));
 }
 
 static void groups_are_told_from_ports(struct kunit *test)
 {
-	struct ipoib_dest dest = { .gid = gid_no(1) };
+	struct ipoib_dest dest = { .gid = world_gid(1) };
 
 	KUNIT_EXPECT_FALSE(test, ipoib_dest_is_mcast(&dest));
 	dest.gid.raw[0] = 0xFF;
@@ -216,13 +122,13 @@ static void waiting_packets_leave_in_order(struct kunit *test)
 
 	for (i = 0; i < 10; i++)
 		KUNIT_EXPECT_TRUE(test, hold_back(test, dest, 100 + i, 64));
-	KUNIT_EXPECT_GT(test, atomic_read(&world->intf.pending_bytes), 0);
-	KUNIT_EXPECT_EQ(test, (u32)atomic_read(&world->intf.pending_bytes), dest->pending_bytes);
-	KUNIT_ASSERT_EQ(test, ipoib_dest_set_ah(&world->intf, dest, &attr), 0);
+	KUNIT_EXPECT_GT(test, atomic_read(&world->intf->pending_bytes), 0);
+	KUNIT_EXPECT_EQ(test, (u32)atomic_read(&world->intf->pending_bytes), dest->pending_bytes);
+	KUNIT_ASSERT_EQ(test, ipoib_dest_set_ah(world->intf, dest, &attr), 0);
 	KUNIT_EXPECT_EQ(test, world->sent, 10U);
 	for (i = 0; i < 10; i++)
 		KUNIT_EXPECT_EQ(test, world->order[i], 100 + i);
-	KUNIT_EXPECT_EQ(test, atomic_read(&world->intf.pending_bytes), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&world->intf->pending_bytes), 0);
 	KUNIT_EXPECT_GE(test, world->doorbells, 1U);
 }
 
@@ -233,31 +139,31 @@ static void a_full_ring_keeps_the_order(struct kunit *test)
 	struct rdma_ah_attr attr = {};
 	u32 i;
 
-	world->intf.txq.size = 4;
+	world->intf->txq.size = 4;
 	for (i = 0; i < 6; i++)
 		hold_back(test, one, i, 64);
 	for (i = 6; i < 10; i++)
 		hold_back(test, two, i, 64);
-	KUNIT_ASSERT_EQ(test, ipoib_dest_set_ah(&world->intf, one, &attr), 0);
-	KUNIT_ASSERT_EQ(test, ipoib_dest_set_ah(&world->intf, two, &attr), 0);
+	KUNIT_ASSERT_EQ(test, ipoib_dest_set_ah(world->intf, one, &attr), 0);
+	KUNIT_ASSERT_EQ(test, ipoib_dest_set_ah(world->intf, two, &attr), 0);
 	KUNIT_EXPECT_EQ(test, world->sent, 4U);
 	hold_back(test, one, 10, 64);
-	while (!list_empty(&world->intf.backlog)) {
+	while (!list_empty(&world->intf->backlog)) {
 		u32 before = world->sent;
 
-		world->intf.txq.tail++;
-		netif_tx_lock_bh(world->intf.dev);
-		ipoib_dest_send_backlog(&world->intf);
-		netif_tx_unlock_bh(world->intf.dev);
+		world->intf->txq.tail++;
+		netif_tx_lock_bh(world->intf->dev);
+		ipoib_dest_send_backlog(world->intf);
+		netif_tx_unlock_bh(world->intf->dev);
 		if (world->sent == before)
 			break;
 	}
-	world->intf.txq.tail = world->intf.txq.head;
-	netif_tx_lock_bh(world->intf.dev);
-	ipoib_dest_send_backlog(&world->intf);
-	netif_tx_unlock_bh(world->intf.dev);
+	world->intf->txq.tail = world->intf->txq.head;
+	netif_tx_lock_bh(world->intf->dev);
+	ipoib_dest_send_backlog(world->intf);
+	netif_tx_unlock_bh(world->intf->dev);
 	KUNIT_EXPECT_EQ(test, world->sent, 11U);
-	KUNIT_EXPECT_TRUE(test, list_empty(&world->intf.backlog));
+	KUNIT_EXPECT_TRUE(test, list_empty(&world->intf->backlog));
 	for (i = 0; i < 6; i++)		/* those of one destination, at least */
 		KUNIT_EXPECT_EQ(test, world->order[i], i);
 }
@@ -274,7 +180,7 @@ static void limits_of_a_destination(struct kunit *test)
 	KUNIT_EXPECT_GT(test, dest->pending_bytes, (unsigned int)IPOIB_DEST_PENDING_MAX - 40000);
 	/* another destination has room of its own */
 	KUNIT_EXPECT_TRUE(test, hold_back(test, add(test, 2), 0, 16000));
-	ipoib_dest_drop_pending(&world->intf, dest);
+	ipoib_dest_drop_pending(world->intf, dest);
 	KUNIT_EXPECT_EQ(test, world->dropped, n);
 	KUNIT_EXPECT_EQ(test, dest->pending_bytes, 0U);
 }
@@ -289,8 +195,8 @@ static void limit_of_the_interface(struct kunit *test)
 		while (hold_back(test, dest, 0, 32000))
 			kept++;
 	}
-	KUNIT_EXPECT_LE(test, atomic_read(&world->intf.pending_bytes), IPOIB_INTF_PENDING_MAX);
-	KUNIT_EXPECT_GT(test, atomic_read(&world->intf.pending_bytes),
+	KUNIT_EXPECT_LE(test, atomic_read(&world->intf->pending_bytes), IPOIB_INTF_PENDING_MAX);
+	KUNIT_EXPECT_GT(test, atomic_read(&world->intf->pending_bytes),
 			IPOIB_INTF_PENDING_MAX - 100000);
 	KUNIT_EXPECT_GT(test, kept, 100U);
 }
@@ -304,24 +210,24 @@ static void handles_are_reaped_when_done(struct kunit *test)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(starts); i++) {
-		world->intf.txq.head = starts[i];
-		world->intf.txq.tail = starts[i];
-		KUNIT_ASSERT_EQ(test, ipoib_dest_set_ah(&world->intf, dest, &attr), 0);
-		ipoib_ah_reap(&world->intf, true);	/* of the round before */
+		world->intf->txq.head = starts[i];
+		world->intf->txq.tail = starts[i];
+		KUNIT_ASSERT_EQ(test, ipoib_dest_set_ah(world->intf, dest, &attr), 0);
+		ipoib_ah_reap(world->intf, true);	/* of the round before */
 		KUNIT_EXPECT_EQ(test, world->handles, 1U);
-		world->intf.txq.head += 3;
-		dest->ah->last_send = world->intf.txq.head;
-		KUNIT_ASSERT_EQ(test, ipoib_dest_set_ah(&world->intf, dest, &attr), 0);
+		world->intf->txq.head += 3;
+		dest->ah->last_send = world->intf->txq.head;
+		KUNIT_ASSERT_EQ(test, ipoib_dest_set_ah(world->intf, dest, &attr), 0);
 		KUNIT_EXPECT_EQ(test, world->handles, 2U);
-		ipoib_ah_reap(&world->intf, false);
+		ipoib_ah_reap(world->intf, false);
 		KUNIT_EXPECT_EQ(test, world->handles, 2U);
-		world->intf.txq.tail += 2;
-		ipoib_ah_reap(&world->intf, false);
+		world->intf->txq.tail += 2;
+		ipoib_ah_reap(world->intf, false);
 		KUNIT_EXPECT_EQ(test, world->handles, 2U);
-		world->intf.txq.tail += 1;
-		ipoib_ah_reap(&world->intf, false);
+		world->intf->txq.tail += 1;
+		ipoib_ah_reap(world->intf, false);
 		KUNIT_EXPECT_EQ(test, world->handles, 1U);
-		KUNIT_EXPECT_TRUE(test, list_empty(&world->intf.retired));
+		KUNIT_EXPECT_TRUE(test, list_empty(&world->intf->retired));
 	}
 }
 
@@ -330,12 +236,12 @@ static void cleared_handle_makes_packets_wait(struct kunit *test)
 	struct ipoib_dest *dest = add(test, 1);
 	struct rdma_ah_attr attr = {};
 
-	KUNIT_ASSERT_EQ(test, ipoib_dest_set_ah(&world->intf, dest, &attr), 0);
-	ipoib_dest_clear_ah(&world->intf, dest);
+	KUNIT_ASSERT_EQ(test, ipoib_dest_set_ah(world->intf, dest, &attr), 0);
+	ipoib_dest_clear_ah(world->intf, dest);
 	KUNIT_EXPECT_NULL(test, dest->ah);
 	KUNIT_EXPECT_TRUE(test, hold_back(test, dest, 5, 64));
 	KUNIT_EXPECT_EQ(test, world->sent, 0U);
-	KUNIT_ASSERT_EQ(test, ipoib_dest_set_ah(&world->intf, dest, &attr), 0);
+	KUNIT_ASSERT_EQ(test, ipoib_dest_set_ah(world->intf, dest, &attr), 0);
 	KUNIT_EXPECT_EQ(test, world->sent, 1U);
 }
 
@@ -345,10 +251,10 @@ static void the_hca_refuses(struct kunit *test)
 	struct rdma_ah_attr attr = {};
 	struct ipoib_ah *before;
 
-	KUNIT_ASSERT_EQ(test, ipoib_dest_set_ah(&world->intf, dest, &attr), 0);
+	KUNIT_ASSERT_EQ(test, ipoib_dest_set_ah(world->intf, dest, &attr), 0);
 	before = dest->ah;
 	world->no_handles = true;
-	KUNIT_EXPECT_EQ(test, ipoib_dest_set_ah(&world->intf, dest, &attr), -EBUSY);
+	KUNIT_EXPECT_EQ(test, ipoib_dest_set_ah(world->intf, dest, &attr), -EBUSY);
 	KUNIT_EXPECT_PTR_EQ(test, dest->ah, before);
 }
 
@@ -363,15 +269,15 @@ static void no_memory(struct kunit *test)
 	hold_back(test, dest, 1, 64);
 	for (n = 1; n < 50; n++) {
 		WRITE_ONCE(current->fail_nth, n);
-		err = ipoib_dest_set_ah(&world->intf, dest, &attr);
+		err = ipoib_dest_set_ah(world->intf, dest, &attr);
 		left = READ_ONCE(current->fail_nth);
 		WRITE_ONCE(current->fail_nth, 0);
 		/* what fails within the kernel's own debugging is no error */
 		refused += err == -ENOMEM;
 		KUNIT_EXPECT_TRUE(test, !err || err == -ENOMEM);
 		KUNIT_EXPECT_EQ(test, world->handles, err ? 0U : 1U);
-		ipoib_dest_clear_ah(&world->intf, dest);
-		ipoib_ah_reap(&world->intf, true);
+		ipoib_dest_clear_ah(world->intf, dest);
+		ipoib_ah_reap(world->intf, true);
 		if (left)
 			break;
 	}

@@ -123,10 +123,6 @@ void ipoib_carrier_update(struct ipoib_intf *intf)
 {
 }
 
-static void no_work(struct work_struct *work)
-{
-}
-
 /* Is in the middle of nothing: the queue has done all that is due now. */
 static void run(void)
 {
@@ -143,7 +139,6 @@ static int setup(struct kunit *test)
 		return err;
 	memset(&sa, 0, sizeof(sa));
 	intf = world->intf;
-	INIT_WORK(&intf->reap_work, no_work);
 	INIT_DELAYED_WORK(&intf->mcast_work, ipoib_mcast_work);
 	intf->up = true;
 	intf->running = true;
@@ -416,13 +411,33 @@ static void membership_lost(struct kunit *test)
 static void silence_keeps_the_handle(struct kunit *test)
 {
 	struct ipoib_mcast *broadcast = world->intf->broadcast;
+	u32 n;
 
 	join_broadcast(test);
 	answer(0, -ENETRESET, 0);
-	answer(1, -ETIMEDOUT, 0);
+	for (n = 1; n < 5; n++) {
+		answer(n, -ETIMEDOUT, 0);
+		KUNIT_EXPECT_NOT_NULL(test, broadcast->dest.ah);
+		skip_backoff(broadcast);
+	}
+	answer(n, -EINVAL, 0);			/* but a refusal at last does not */
+	KUNIT_EXPECT_NULL(test, broadcast->dest.ah);
+}
+
+/* A subnet manager that has just started knows no group and no port yet. */
+static void first_refusals_keep_the_handle(struct kunit *test)
+{
+	struct ipoib_mcast *broadcast = world->intf->broadcast;
+
+	join_broadcast(test);
+	answer(0, -ENETRESET, 0);
+	answer(1, -EINVAL, 0);
 	KUNIT_EXPECT_NOT_NULL(test, broadcast->dest.ah);
 	skip_backoff(broadcast);
-	answer(2, -EINVAL, 0);			/* but a refusal does not */
+	answer(2, -EINVAL, 0);
+	KUNIT_EXPECT_NOT_NULL(test, broadcast->dest.ah);
+	skip_backoff(broadcast);
+	answer(3, -EINVAL, 0);
 	KUNIT_EXPECT_NULL(test, broadcast->dest.ah);
 }
 
@@ -528,6 +543,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(send_only_becomes_full),
 	KUNIT_CASE(membership_lost),
 	KUNIT_CASE(silence_keeps_the_handle),
+	KUNIT_CASE(first_refusals_keep_the_handle),
 	KUNIT_CASE(restart_joins_everything_again),
 	KUNIT_CASE(requests_in_flight_are_few),
 	KUNIT_CASE(port_down_or_stopped),

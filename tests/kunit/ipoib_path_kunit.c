@@ -72,17 +72,11 @@ static int fake_init_ah_attr(struct ib_device *ca, u32 port, struct sa_path_rec 
 	return sa.bad_record;
 }
 
-static void no_work(struct work_struct *work)
-{
-}
-
 static int setup(struct kunit *test)
 {
 	int err = world_create(test);
 
 	memset(&sa, 0, sizeof(sa));
-	if (!err)
-		INIT_WORK(&world->intf->reap_work, no_work);
 	return err;
 }
 

@@ -300,6 +300,7 @@ static void whom_it_is_for(struct kunit *test)
 	complete_one();
 	KUNIT_EXPECT_EQ(test, (int)received()->pkt_type, PACKET_MULTICAST);
 	KUNIT_EXPECT_EQ(test, skb_queue_len(&hca.got), 4U);
+	KUNIT_EXPECT_EQ(test, count(&world->intf->rxq.count.multicast), 1ULL);
 }
 
 /* A group's packet that a switch sends back to its sender. */

@@ -119,10 +119,6 @@ void ipoib_path_resolve(struct ipoib_path *path)
 	hca.resolved++;
 }
 
-static void no_work(struct work_struct *work)
-{
-}
-
 /* Byte limits would stop the queue before the ring is full, but need not. */
 static void lift_byte_limits(void)
 {
@@ -144,7 +140,6 @@ static int setup(struct kunit *test)
 	memset(&hca, 0, sizeof(hca));
 	hca.refuse_from = -1;
 	intf = world->intf;
-	INIT_WORK(&intf->reap_work, no_work);
 	world->ca->num_comp_vectors = 1;
 	world->ca->ops.post_send = fake_post_send;
 	world->ca->ops.poll_cq = fake_poll_cq;

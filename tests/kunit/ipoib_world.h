@@ -37,8 +37,11 @@ static int fake_destroy_ah(struct ib_ah *ah, u32 flags);
  * @qp: queue pair
  * @handles: address handles that exist
  * @no_handles: the HCA refuses to make one
- * @sent: packets that left through the fake ring
+ * @ring: sends complete only when the suite moves the tail of the fake ring
+ * @sent: packets that left through it
+ * @order: the first four octets of each
  * @dropped: packets that did not
+ * @doorbells: how often the HCA was told
  */
 struct world {
 	struct ipoib_intf *intf;
@@ -47,8 +50,11 @@ struct world {
 	struct ib_qp qp;
 	u32 handles;
 	bool no_handles;
+	bool ring;
 	u32 sent;
+	u32 order[64];
 	u32 dropped;
+	u32 doorbells;
 };
 
 static struct world *world;
@@ -78,18 +84,25 @@ static int fake_destroy_ah(struct ib_ah *ah, u32 flags)
 #ifndef WORLD_REAL_TX
 bool ipoib_tx_has_room(const struct ipoib_txq *txq)
 {
-	return true;
+	return txq->head - txq->tail < txq->size;
 }
 
 void ipoib_tx_push(struct ipoib_txq *txq, struct ipoib_dest *dest, struct sk_buff *skb)
 {
+	if (world->sent < ARRAY_SIZE(world->order))
+		world->order[world->sent] = *(u32 *)skb->data;
 	world->sent++;
 	dest->used = jiffies;
+	txq->head++;
+	if (!world->ring)
+		txq->tail = txq->head;
+	dest->ah->last_send = txq->head;
 	kfree_skb(skb);
 }
 
 void ipoib_tx_doorbell(struct ipoib_txq *txq)
 {
+	world->doorbells++;
 }
 
 void ipoib_tx_drop(struct ipoib_txq *txq, struct sk_buff *skb)
@@ -148,6 +161,10 @@ static inline void world_hold_back(struct kunit *test, struct ipoib_dest *dest)
 	netif_tx_unlock_bh(world->intf->dev);
 }
 
+static void world_no_work(struct work_struct *work)
+{
+}
+
 static int world_create(struct kunit *test)
 {
 	struct net_device *dev;
@@ -177,6 +194,7 @@ static int world_create(struct kunit *test)
 	intf->pkey = WORLD_PKEY;
 	intf->port_state = IB_PORT_ACTIVE;
 	intf->local_gid = world_gid(0x1000);
+	INIT_WORK(&intf->reap_work, world_no_work);
 	intf->txq.intf = intf;
 	intf->txq.size = 64;
 	intf->group_mtu = IPOIB_UD_MTU(2048);

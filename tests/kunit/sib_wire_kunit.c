@@ -187,7 +187,9 @@ static const struct wrong wrongs[] = {
 	{ "shorter than it is", false, 5, 0x08, SIB_PKT_SHORT },
 	{ "length 0", false, 5, 0x00, SIB_PKT_SHORT },
 	{ "multicast SLID", false, 6, 0xC0, SIB_PKT_LID },
-	{ "opcode RC SEND", false, 8, 0x04, SIB_PKT_OPCODE },
+	{ "opcode RD SEND", false, 8, 0x44, SIB_PKT_OPCODE },
+	{ "opcode RC 0x15", false, 8, 0x15, SIB_PKT_OPCODE },
+	{ "opcode UC READ", false, 8, 0x2C, SIB_PKT_OPCODE },
 	{ "opcode 0xFF", false, 8, 0xFF, SIB_PKT_OPCODE },
 	{ "BTH version", false, 9, 0x01, SIB_PKT_LVER },
 	{ "VL15 to a group", true, 0, 0xF0, SIB_PKT_LID },
@@ -248,7 +250,7 @@ static void random_packets(struct kunit *test)
 	u8 *buf;
 
 	prandom_seed_state(&rnd, 20070425);
-	for (i = 0; i < 20000; i++) {
+	for (i = 0; i < 100000; i++) {
 		len = prandom_u32_state(&rnd) % 160;
 		buf = kmalloc(max(len, 1U), GFP_KERNEL);
 		KUNIT_ASSERT_NOT_NULL(test, buf);
@@ -257,16 +259,189 @@ static void random_packets(struct kunit *test)
 			buf[0] &= 0xF0;
 			buf[1] |= 2;
 			put_unaligned_be16(len / 4, buf + 4);
-			buf[8] = SIB_OP_UD_SEND | (buf[8] & 1);
+			if (i & 1)
+				buf[8] &= 0x1F;
 			buf[9] &= 0xF0;
 		}
-		if (sib_pkt_parse(buf, min_t(u32, len, SIB_UD_MAX_HLEN), len, &out) == SIB_PKT_OK) {
+		if (!sib_pkt_parse(buf, min_t(u32, len, SIB_PKT_MAX_HLEN), len, &out)) {
 			accepted++;
 			KUNIT_EXPECT_EQ(test, out.hlen + out.plen + out.pad + SIB_ICRC_LEN, len);
 		}
 		kfree(buf);
 	}
 	KUNIT_EXPECT_GT(test, accepted, 100U);
+}
+
+/* The length of all headers, by the tables of the specification */
+static u32 ext_by_hand(u8 opcode)
+{
+	switch (opcode) {
+	case 0x00: case 0x01: case 0x02: case 0x04:	/* RC SEND */
+	case 0x07: case 0x08:				/* RC WRITE, not the first */
+	case 0x0E:					/* READ response middle */
+	case 0x20: case 0x21: case 0x22: case 0x24:
+	case 0x27: case 0x28:
+		return 0;
+	case 0x03: case 0x05: case 0x09:		/* ImmDt */
+	case 0x23: case 0x25: case 0x29:
+	case 0x0D: case 0x0F: case 0x10: case 0x11:	/* AETH */
+	case 0x16: case 0x17:				/* IETH */
+		return 4;
+	case 0x12:					/* AETH, AtomicAckETH */
+		return 12;
+	case 0x06: case 0x0A: case 0x0C:		/* RETH */
+	case 0x26: case 0x2A:
+		return 16;
+	case 0x0B: case 0x2B:				/* RETH, ImmDt */
+		return 20;
+	case 0x13: case 0x14:				/* AtomicETH */
+		return 28;
+	case 0x64:					/* DETH */
+		return 8;
+	case 0x65:
+		return 12;
+	default:
+		return 999;
+	}
+}
+
+static bool without_payload(u8 opcode)
+{
+	return opcode == 0x0C || (opcode >= 0x11 && opcode <= 0x14);
+}
+
+/* Every opcode with every length */
+static void opcodes_and_lengths(struct kunit *test)
+{
+	struct sib_pkt out;
+	u32 op, len, ext;
+	u8 *buf;
+
+	for (op = 0; op < 256; op++) {
+		ext = ext_by_hand(op);
+		for (len = 20; len < 128; len += 4) {
+			enum sib_pkt_err want = SIB_PKT_OK, got;
+
+			buf = kzalloc(len, GFP_KERNEL);
+			KUNIT_ASSERT_NOT_NULL(test, buf);
+			buf[1] = 2;
+			buf[3] = 1;
+			buf[7] = 2;
+			put_unaligned_be16(len / 4, buf + 4);
+			buf[8] = op;
+			if (len < 24)
+				want = SIB_PKT_SHORT;
+			else if (ext == 999)
+				want = SIB_PKT_OPCODE;
+			else if (len < 24 + ext)
+				want = SIB_PKT_SHORT;
+			else if (len > 24 + ext && without_payload(op))
+				want = SIB_PKT_LENGTH;
+			got = sib_pkt_parse(buf, min_t(u32, len, SIB_PKT_MAX_HLEN), len, &out);
+			KUNIT_EXPECT_EQ_MSG(test, (int)got, (int)want, "opcode %x, %u", op, len);
+			if (got == SIB_PKT_OK)
+				KUNIT_EXPECT_EQ(test, out.plen, len - 24 - ext);
+			kfree(buf);
+		}
+	}
+}
+
+/* What the extended headers say, there and back */
+static void extended_headers(struct kunit *test)
+{
+	struct sib_pkt in = {
+		.ackreq = true, .slid = 1, .dlid = 2, .pkey = 0x8001, .dqpn = 7, .psn = 0x800001,
+		.qkey = 1, .sqpn = 3, .imm = cpu_to_be32(0x01020304), .inv_rkey = 0xA0B0C0D0,
+		.syndrome = 0x6F, .msn = 0xFEDCBA, .rkey = 0x99887766, .rlen = 0x80000000,
+		.va = 0x8122334455667788, .swap_add = 0xF0E0D0C0B0A09080,
+		.compare = 0x0807060504030201, .orig = 0xC1C2C3C4C5C6C7C8,
+	}, out;
+	u8 buf[SIB_PKT_MAX_HLEN + SIB_ICRC_LEN];
+	u32 op, parts;
+
+	for (op = 0; op < 256; op++) {
+		parts = sib_op_parts(op);
+		if (!parts)
+			continue;
+		in.opcode = op;
+		in.hlen = sib_pkt_hlen(&in);
+		KUNIT_ASSERT_LE(test, in.hlen + SIB_GRH_LEN, (u32)SIB_PKT_MAX_HLEN);
+		in.len = in.hlen + SIB_ICRC_LEN;
+		memset(&out, 0xEE, sizeof(out));
+		KUNIT_ASSERT_EQ(test, sib_pkt_build(buf, &in), in.hlen);
+		KUNIT_ASSERT_EQ(test, (int)sib_pkt_parse(buf, in.hlen, in.len, &out), SIB_PKT_OK);
+		KUNIT_EXPECT_TRUE(test, out.ackreq);
+		KUNIT_EXPECT_EQ(test, out.psn, in.psn);
+		if (parts & (SIB_PART_RETH | SIB_PART_ATOMIC)) {
+			KUNIT_EXPECT_EQ(test, out.va, in.va);
+			KUNIT_EXPECT_EQ(test, out.rkey, in.rkey);
+		}
+		if (parts & SIB_PART_RETH)
+			KUNIT_EXPECT_EQ(test, out.rlen, in.rlen);
+		if (parts & SIB_PART_ATOMIC) {
+			KUNIT_EXPECT_EQ(test, out.swap_add, in.swap_add);
+			KUNIT_EXPECT_EQ(test, out.compare, in.compare);
+		}
+		if (parts & SIB_PART_AETH) {
+			KUNIT_EXPECT_EQ(test, out.syndrome, in.syndrome);
+			KUNIT_EXPECT_EQ(test, out.msn, in.msn);
+		}
+		if (parts & SIB_PART_ATOMIC_ACK)
+			KUNIT_EXPECT_EQ(test, out.orig, in.orig);
+		if (parts & SIB_PART_IMM)
+			KUNIT_EXPECT_EQ(test, out.imm, in.imm);
+		if (parts & SIB_PART_IETH)
+			KUNIT_EXPECT_EQ(test, out.inv_rkey, in.inv_rkey);
+	}
+}
+
+/* An atomic request and its answer, octet by octet */
+static void atomic_layout(struct kunit *test)
+{
+	static const u8 want[] = {
+		0x13, 0x00, 0xFF, 0xFF, 0x00, 0x00, 0x00, 0x05, 0x80, 0x00, 0x00, 0x09, /* BTH */
+		0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08,		/* VA */
+		0x11, 0x12, 0x13, 0x14,					/* R_Key */
+		0, 0, 0, 0, 0, 0, 0, 0x21,				/* swap */
+		0, 0, 0, 0, 0, 0, 0, 0x22,				/* compare */
+	};
+	static const u8 answer[] = {
+		0x12, 0x00, 0xFF, 0xFF, 0x00, 0x00, 0x00, 0x05, 0x00, 0x00, 0x00, 0x09,
+		0x1F, 0x00, 0x00, 0x07,					/* AETH */
+		0, 0, 0, 0, 0, 0, 0, 0x23,				/* AtomicAckETH */
+	};
+	struct sib_pkt pkt = {
+		.opcode = SIB_OP_CMP_SWAP, .pkey = 0xFFFF, .dqpn = 5, .psn = 9, .ackreq = true,
+		.va = 0x0102030405060708, .rkey = 0x11121314, .swap_add = 0x21, .compare = 0x22,
+		.syndrome = 0x1F, .msn = 7, .orig = 0x23,
+	};
+	u8 buf[SIB_PKT_MAX_HLEN];
+
+	KUNIT_EXPECT_EQ(test, sib_pkt_build(buf, &pkt), SIB_LRH_LEN + (u32)sizeof(want));
+	KUNIT_EXPECT_EQ(test, memcmp(buf + SIB_LRH_LEN, want, sizeof(want)), 0);
+	pkt.opcode = SIB_OP_ATOMIC_ACK;
+	pkt.ackreq = false;
+	KUNIT_EXPECT_EQ(test, sib_pkt_build(buf, &pkt), SIB_LRH_LEN + (u32)sizeof(answer));
+	KUNIT_EXPECT_EQ(test, memcmp(buf + SIB_LRH_LEN, answer, sizeof(answer)), 0);
+}
+
+/* 24 bits, a sign in the middle, and a wrap at the end */
+static void psn_arithmetic(struct kunit *test)
+{
+	u32 base;
+
+	for (base = 0; base <= SIB_PSN_MASK; base += 0x10001) {
+		KUNIT_EXPECT_EQ(test, sib_psn_diff(base, base), 0);
+		KUNIT_EXPECT_EQ(test, sib_psn_diff(sib_psn_add(base, 1), base), 1);
+		KUNIT_EXPECT_EQ(test, sib_psn_diff(base, sib_psn_add(base, 1)), -1);
+		KUNIT_EXPECT_EQ(test, sib_psn_diff(sib_psn_add(base, 0x7FFFFF), base), 0x7FFFFF);
+		KUNIT_EXPECT_EQ(test, sib_psn_diff(sib_psn_add(base, 0x800000), base), -0x800000);
+		KUNIT_EXPECT_EQ(test, sib_psn_diff(sib_psn_add(base, 0x800001), base), -0x7FFFFF);
+	}
+	KUNIT_EXPECT_EQ(test, sib_psn_add(0xFFFFFF, 1), 0U);
+	KUNIT_EXPECT_EQ(test, sib_psn_add(0, SIB_PSN_MASK), 0xFFFFFFU);
+	KUNIT_EXPECT_EQ(test, sib_psn_diff(0, 0xFFFFFF), 1);
+	KUNIT_EXPECT_EQ(test, sib_psn_diff(0xFFFFFF, 0), -1);
 }
 
 /* CRC-32 a bit at a time, the definition and nothing else */
@@ -334,6 +509,10 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(headers_only, shapes_gen_params),
 	KUNIT_CASE_PARAM(malformed, wrongs_gen_params),
 	KUNIT_CASE(special_lids),
+	KUNIT_CASE(opcodes_and_lengths),
+	KUNIT_CASE(extended_headers),
+	KUNIT_CASE(atomic_layout),
+	KUNIT_CASE(psn_arithmetic),
 	KUNIT_CASE(random_packets),
 	KUNIT_CASE(icrc_of_a_local_packet),
 	KUNIT_CASE(icrc_of_a_global_packet),

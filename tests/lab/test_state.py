@@ -25,12 +25,29 @@ def test_second_lab_is_refused():
     os.close(lock)
 
 
-def test_lock_says_whether_it_lives():
-    assert not state.is_held()
+def test_state_of_a_crashed_lab_is_taken_over(folder):
+    os.close(state.create())
+    state.write("lab.json", {"hosts": ["h1"]})
     lock = state.create()
-    assert state.is_held()
+    assert not (folder / "lab.json").exists()
+    assert state.read("pids.json") == [os.getpid()]
     os.close(lock)
-    assert not state.is_held()
+
+
+def test_sweep_spares_its_caller_and_a_lab_that_came_up_meanwhile(folder):
+    doomed = []
+    lock = state.create()
+    state.sweep(doomed)
+    assert folder.exists(), "the lock is held"
+    state.sweep(lock_fd=lock)
+    assert not folder.exists()
+
+
+def test_a_folder_of_another_user_is_refused(folder, monkeypatch):
+    folder.mkdir()
+    monkeypatch.setattr(os, "getuid", lambda: folder.stat().st_uid + 1)
+    with pytest.raises(state.LabError, match="belongs to another user"):
+        state.create()
 
 
 def test_sweep_kills_its_own_and_nobody_else(folder):
@@ -61,7 +78,6 @@ def test_sweep_kills_who_holds_the_lock(folder):
     os.close(lock)
     try:
         assert holder.stdout.readline()
-        assert state.is_held()
         state.write("pids.json", [holder.pid])
         state.sweep()
         assert holder.wait(10) == -signal.SIGKILL

@@ -41,6 +41,12 @@ TEST(Cases, NamesAreUnique)
     EXPECT_GT(names.size(), 40u);
 }
 
+TEST(Cases, EachIsCountedByThePortOrByIb0)
+{
+    for (const auto &what : allCases())
+        EXPECT_NE(what.counters.empty(), what.ib0.empty()) << what.name;
+}
+
 TEST(Cases, AllCanBeBuiltAndRepeatFromTheirSeed)
 {
     for (const auto &what : allCases()) {

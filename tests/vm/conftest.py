@@ -14,11 +14,13 @@ import subprocess
 
 import pytest
 
-from harness import LAB, Config, Lab, difference, snapshot, snapshot_and_splats, until
+from harness import (LAB, Config, Lab, difference, set_stretch, slowness, snapshot,
+                     snapshot_and_splats, until)
 
 DRIVER_PAIRS = {"ours": ("ours", "ours"), "intree": ("intree", "intree"),
                 "mixed": ("ours", "intree"), "mixed-swapped": ("intree", "ours")}
 RESTORE_SECONDS = 40
+TEST_SECONDS = 400
 
 
 def pytest_addoption(parser):
@@ -71,6 +73,7 @@ def pytest_collection_modifyitems(items):
     """One boot per lab: sort by lab, keep the order of tests within each.
 
     What needs no lab comes last: it looks at what the labs have left behind.
+    Each test gets its time limit here, as its kernel needs it.
     """
     def config(item):
         return item.callspec.params.get("lab_config") if hasattr(item, "callspec") else None
@@ -80,6 +83,9 @@ def pytest_collection_modifyitems(items):
         order.setdefault(config(item), len(order))
     order[None] = len(items)
     items.sort(key=lambda item: order[config(item)])
+    for item in items:
+        factor = slowness(config(item).kernel) if config(item) else 1
+        item.add_marker(pytest.mark.timeout(TEST_SECONDS * factor))
 
 
 class _Current:
@@ -112,9 +118,12 @@ class _Current:
 
     def end(self):
         if self.lab:
+            leaks = self.lab.leaks(settle=True)
             status, said = self.lab.down()
             config, self.lab = self.lab.config, None
+            set_stretch("")
             assert status == 0, f"lab down after {config}: status {status}\n{said}"
+            assert not leaks, f"kernel memory leaked in {config}:\n" + "\n".join(leaks)
 
 
 @pytest.fixture(scope="session")
@@ -139,7 +148,7 @@ def lab(request, lab_config, current_lab):
     lab.state = None
     yield lab
     after, problems = snapshot_and_splats(lab)
-    problems += lab.splats()
+    problems += lab.leaks() + lab.splats()
     if problems:
         current_lab.discard("kernel splat")
         pytest.fail("kernel splats:\n" + "\n".join(problems), pytrace=False)

@@ -5,23 +5,32 @@ import json
 
 import pytest
 
-from harness import MARK, SEPARATOR, Config, difference, parse_state, splats_since_mark, until
+from harness import (MARK, Config, difference, parse_state, set_stretch,
+                     splats_since_mark, stretched, until)
 
 LINK = {"ifname": "ib0", "flags": ["UP"], "mtu": 4092, "operstate": "UP",
-        "link_type": "infiniband", "address": "00:00:00:42:fe:80:00:01", "txqlen": 256}
+        "link_type": "infiniband", "address": "00:00:00:42:fe:80:00:01", "txqlen": 256,
+        "addr_info": [{"local": "10.10.0.1", "prefixlen": 24, "scope": "global"}]}
+
+
+@pytest.fixture(autouse=True)
+def stock_kernel():
+    """The labs of other tests may have stretched all deadlines."""
+    set_stretch("6.1")
 
 
 def state(link=LINK, resources=(), members=()):
-    """A host's state as STATE_COMMANDS print it."""
-    parts = [[link], [], [{"ifname": "ib0", "maddr": list(members)}], [], [],
-             [dict(ifindex=0, ifname="sib0", **dict(resources))], [], []]
-    return parse_state(SEPARATOR.join(json.dumps(part) for part in parts))
+    """A host's state as STATE_SCRIPT prints it."""
+    parts = [[link], [{"ifname": "ib0", "maddr": list(members)}], [], [], [], [],
+             [dict(ifindex=0, ifname="sib0", **dict(resources))]]
+    return parse_state("\n".join(json.dumps(part) for part in parts))
 
 
 def test_difference_tells_what_changed():
     assert difference(state(), state()) == []
     lines = difference({"h1": state()}, {"h1": state(LINK | {"mtu": 1280})})
     assert lines == ["/h1/links/ib0/mtu: was 4092, is 1280"]
+    assert difference(state(), state(LINK | {"addr_info": []}))
     assert difference(state(resources={"qp": 3}), state(resources={"qp": 4}))
     assert difference(state(), state(members=[{"family": "inet", "address": "239.0.0.1"}]))
 
@@ -50,4 +59,14 @@ def test_config_names_and_arguments():
     assert str(Config("6.1")) == "6.1-ours-4096"
     assert str(Config("6.12", "ours", "intree", 2048)) == "6.12-ours+intree-2048"
     assert Config("6.1", h2="intree").arguments() == [
-        "--kernel", "6.1", "--driver", "h1=ours", "--driver", "h2=intree", "--ib-mtu", "4096"]
+        "--kernel", "6.1", "--driver", "h1=ours", "--driver", "h2=intree", "--ib-mtu", "4096",
+        "--cpus", "1"]
+    assert Config("debug").arguments()[-2:] == ["--cpus", "2"]
+
+
+def test_deadlines_are_stretched_on_slow_kernels():
+    assert stretched(10) == 10
+    set_stretch("debug")
+    assert stretched(10) > 10
+    set_stretch("6.1")
+    assert stretched(10) == 10

@@ -45,8 +45,10 @@ struct Case {
     std::string_view name;
     std::string_view what;
     // hw_counters of the receiver that grow: one, by the number sent; several,
-    // separated by spaces: together by at least that; none: it is delivered.
+    // separated by spaces: together by at least that; none: it gets to ib0.
     std::string_view counters;
+    // Statistics of its ib0 that grow by the number sent, separated by spaces.
+    std::string_view ib0;
     std::uint32_t defaultCount;
     Shot (*make)(const Target &, std::mt19937_64 &, std::uint32_t number);
 };

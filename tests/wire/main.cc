@@ -76,6 +76,7 @@ nlohmann::json describe(const wire::Case &what)
     return {{"case", what.name},
             {"what", what.what},
             {"counters", what.counters},
+            {"ib0", what.ib0},
             {"count", what.defaultCount}};
 }
 

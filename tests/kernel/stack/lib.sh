@@ -68,18 +68,24 @@ hcas() {
 	wait_for 20 port_is sib1 INIT
 }
 
-start_sm() {
-	local guid
-	guid=$(ibstat -p | head -n 1)
+# opensm_on HCA: a subnet manager on its port
+opensm_on() {
 	printf 'Default=0x7fff,ipoib,mtu=5:ALL=full;\n' >/run/partitions.conf
-	opensm -s 2 -g "$guid" -f /run/opensm.log -P /run/partitions.conf >/run/opensm.out 2>&1 &
+	opensm -s 2 -g "0x$(gid_tail "$1" | tr -d :)" -f /run/opensm.log -P /run/partitions.conf \
+		>/run/opensm.out 2>&1 &
 	SM=$!
+}
+
+start_sm() {
+	opensm_on sib0
 	wait_for 30 port_is sib0 ACTIVE
 	wait_for 30 port_is sib1 ACTIVE
 }
 
+# OpenSM may stay for ever if its port goes while it is ending.
 stop_sm() {
 	kill "$SM" 2>/dev/null || true
+	timeout 20 tail --pid="$SM" -f /dev/null || kill -9 "$SM" || true
 	wait "$SM" 2>/dev/null || true
 }
 
@@ -110,8 +116,8 @@ addresses() {
 	"${N[@]}" ip link set lo up
 	ip link set "$second" netns n1
 	[[ $second == ib1 ]] || "${N[@]}" ip link set "$second" name ib1
-	ip address add 10.0.0.1/24 dev ib0
-	ip -6 address add fd00::1/64 dev ib0 nodad
+	ip address replace 10.0.0.1/24 dev ib0
+	ip -6 address replace fd00::1/64 dev ib0 nodad
 	"${N[@]}" ip address add 10.0.0.2/24 dev ib1
 	"${N[@]}" ip -6 address add fd00::2/64 dev ib1 nodad
 	ip link set ib0 up
@@ -146,12 +152,13 @@ stack_down() {
 	gone /sys/class/infiniband/sib0 || fail "sib0 is still there"
 }
 
-# traffic in the background until traffic_stop
+# traffic in the background until traffic_stop; not all that goes, for the commands
+# meanwhile want the processor as well
 traffic_start() {
 	"${N[@]}" iperf3 -s -1 >/dev/null 2>&1 &
 	SERVER=$!
 	wait_for 10 "${N[@]}" bash -c 'ss -Hltn | grep -q :5201'
-	iperf3 -c 10.0.0.2 -t 600 >/dev/null 2>&1 &
+	iperf3 -c 10.0.0.2 -t 600 -b 20M >/dev/null 2>&1 &
 	CLIENT=$!
 	ping -i 0.01 -q 10.0.0.2 >/dev/null 2>&1 &
 	PINGER=$!

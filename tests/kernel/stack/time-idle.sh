@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # shellcheck shell=bash
+# clock: jump
 # Hours pass in seconds: destinations out of use are forgotten and asked for
 # again, joins without an SM back off up to their cap and no further, a link
 # that hears nothing goes down in its time. Runs on a clock that jumps to the

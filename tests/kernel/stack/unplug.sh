@@ -7,7 +7,7 @@ stack_up
 for round in 1 2 3; do
 	traffic_start
 	step "rdma link del under traffic, $round"
-	rdma link delete sib0
+	timeout 60 rdma link delete sib0 || fail "rdma link delete: status $?"
 	gone /sys/class/net/ib0 || fail "ib0 survives its HCA"
 	traffic_stop
 	stop_sm

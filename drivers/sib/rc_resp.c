@@ -1,0 +1,570 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The responder: requests of the peer are executed in the order of their PSNs
+ * and answered (IBA vol. 1, 9.7.4 and 9.7.5.1).
+ *
+ * SENDs and WRITEs are answered by an ACK, one for all that have arrived when it
+ * is sent. READ and atomic requests are put into slots, whose answers are sent in
+ * order before any later ACK or NAK. A slot stays after it has been answered, so
+ * that a request that comes again can be answered again; then all slots after it
+ * are, too.
+ */
+#include "sib.h"
+
+#define OP(opcode)	((opcode) & ~SIB_OP_SERVICE(0xFF))
+
+/**
+ * sib_rc_start_resp - the QP may receive
+ * @rc: the QP, its attributes set; nothing has been received yet
+ * @rq_psn: PSN of the first request
+ */
+void sib_rc_start_resp(struct sib_rc *rc, u32 rq_psn)
+{
+	memset(&rc->resp, 0, sizeof(rc->resp));
+	rc->resp.on = true;
+	rc->resp.epsn = rq_psn & SIB_PSN_MASK;
+}
+
+static bool is_write(u8 op)
+{
+	return op >= SIB_OP_WRITE_FIRST && op <= SIB_OP_WRITE_ONLY_IMM;
+}
+
+static bool is_atomic(u8 op)
+{
+	return op == SIB_OP_CMP_SWAP || op == SIB_OP_FETCH_ADD;
+}
+
+static bool is_send(u8 op)
+{
+	return op <= SIB_OP_SEND_ONLY_IMM || op == SIB_OP_SEND_LAST_INV ||
+	       op == SIB_OP_SEND_ONLY_INV;
+}
+
+/*
+ * A request that ends the connection: the NAK is sent, then the QP is in error. A
+ * receive request that was in use says why; if there is none, an event does. With
+ * UC, the message is lost, and no more; the receive request serves the next.
+ */
+static void refuse(struct sib_rc *rc, u8 nak, enum ib_wc_status status, int event)
+{
+	struct sib_rc_resp *resp = &rc->resp;
+	const struct sib_rwqe *rwqe = resp->rwqe;
+	struct ib_wc wc = { .status = status, .opcode = IB_WC_RECV };
+
+	rc->stats->rx_refused++;
+	resp->message = SIB_RC_NO_MESSAGE;
+	if (rc->cfg.uc)
+		return;
+	resp->rwqe = NULL;
+	resp->closing = true;
+	resp->close_event = rwqe ? -1 : event;
+	resp->nak = SIB_AETH_NAK | nak;
+	resp->nak_psn = resp->epsn;
+	resp->nak_due = true;
+	if (rwqe)
+		rc->ops->received(rc, rwqe, &wc, true);
+	rc->ops->kick(rc);
+}
+
+static void invalid(struct sib_rc *rc)
+{
+	refuse(rc, SIB_NAK_INV_REQ, IB_WC_REM_INV_REQ_ERR, IB_EVENT_QP_REQ_ERR);
+}
+
+static void no_access(struct sib_rc *rc)
+{
+	refuse(rc, SIB_NAK_REM_ACCESS, IB_WC_REM_ACCESS_ERR, IB_EVENT_QP_ACCESS_ERR);
+}
+
+/* Have a receive request at hand; without one, the peer has to wait. */
+static bool have_rwqe(struct sib_rc *rc)
+{
+	struct sib_rc_resp *resp = &rc->resp;
+
+	if (!resp->rwqe)
+		resp->rwqe = rc->ops->take(rc);
+	if (resp->rwqe)
+		return true;
+	if (rc->cfg.uc) {
+		resp->message = SIB_RC_NO_MESSAGE;
+		return false;
+	}
+	resp->nak = SIB_AETH_RNR | rc->cfg.rnr_timer;
+	resp->nak_psn = resp->epsn;
+	resp->nak_due = true;
+	resp->nak_sent = true;
+	rc->ops->kick(rc);
+	return false;
+}
+
+/* Complete the receive request of the message that ends with this packet. */
+static void deliver(struct sib_rc *rc, const struct sib_pkt *pkt, enum ib_wc_opcode opcode)
+{
+	u32 parts = sib_op_parts(pkt->opcode);
+	const struct sib_rwqe *rwqe = rc->resp.rwqe;
+	struct ib_wc wc = {
+		.status = IB_WC_SUCCESS,
+		.opcode = opcode,
+		.byte_len = rc->resp.got,
+		.slid = pkt->slid,
+		.sl = pkt->sl,
+	};
+
+	if (parts & SIB_PART_IMM) {
+		wc.wc_flags = IB_WC_WITH_IMM;
+		wc.ex.imm_data = pkt->imm;
+	} else if (parts & SIB_PART_IETH) {
+		wc.wc_flags = IB_WC_WITH_INVALIDATE;
+		wc.ex.invalidate_rkey = pkt->inv_rkey;
+	}
+	rc->resp.rwqe = NULL;
+	rc->ops->received(rc, rwqe, &wc, pkt->solicited);
+}
+
+/* A packet was executed: 0, or the request must not be acknowledged. */
+static int do_send(struct sib_rc *rc, const struct sib_pkt *pkt, u32 parts, const void *payload)
+{
+	struct sib_rc_resp *resp = &rc->resp;
+	struct sib_rc_mem mem = {};
+
+	if (parts & SIB_PART_FIRST) {
+		if (!have_rwqe(rc))
+			return -EBUSY;
+		resp->message = SIB_RC_SEND;
+		resp->got = 0;
+	}
+	if (pkt->plen > resp->rwqe->length - resp->got) {
+		refuse(rc, SIB_NAK_INV_REQ, IB_WC_LOC_LEN_ERR, -1);
+		return -EINVAL;
+	}
+	mem.rwqe = resp->rwqe;
+	mem.skip = resp->got;
+	if (pkt->plen && rc->ops->place(rc, &mem, payload, pkt->plen)) {
+		refuse(rc, SIB_NAK_REM_OP, IB_WC_LOC_PROT_ERR, -1);
+		return -EACCES;
+	}
+	resp->got += pkt->plen;
+	if (!(parts & SIB_PART_LAST))
+		return 0;
+	if (parts & SIB_PART_IETH && rc->ops->invalidate(rc, pkt->inv_rkey)) {
+		no_access(rc);
+		return -EACCES;
+	}
+	deliver(rc, pkt, IB_WC_RECV);
+	return 0;
+}
+
+/* The first packet of a WRITE says where to and how much. */
+static int open_write(struct sib_rc *rc, const struct sib_pkt *pkt)
+{
+	struct sib_rc_resp *resp = &rc->resp;
+
+	if (pkt->rlen > SIB_RC_MAX_MSG) {
+		invalid(rc);
+		return -EINVAL;
+	}
+	if (!(rc->cfg.access & IB_ACCESS_REMOTE_WRITE) ||
+	    (pkt->rlen && rc->ops->check(rc, pkt->rkey, pkt->va, pkt->rlen,
+					 IB_ACCESS_REMOTE_WRITE))) {
+		no_access(rc);
+		return -EACCES;
+	}
+	resp->message = SIB_RC_WRITE;
+	resp->got = 0;
+	resp->left = pkt->rlen;
+	resp->rkey = pkt->rkey;
+	resp->va = pkt->va;
+	return 0;
+}
+
+static int do_write(struct sib_rc *rc, const struct sib_pkt *pkt, u32 parts, const void *payload)
+{
+	struct sib_rc_resp *resp = &rc->resp;
+	struct sib_rc_mem mem = {};
+	int err;
+
+	/* before anything is written: it will be tried again */
+	if (parts & SIB_PART_IMM && !have_rwqe(rc))
+		return -EBUSY;
+	if (parts & SIB_PART_FIRST) {
+		err = open_write(rc, pkt);
+		if (err)
+			return err;
+	}
+	if (parts & SIB_PART_LAST ? pkt->plen != resp->left : pkt->plen > resp->left) {
+		invalid(rc);
+		return -EINVAL;
+	}
+	mem.rkey = resp->rkey;
+	mem.va = resp->va;
+	if (pkt->plen && rc->ops->place(rc, &mem, payload, pkt->plen)) {
+		no_access(rc);
+		return -EACCES;
+	}
+	resp->va += pkt->plen;
+	resp->left -= pkt->plen;
+	resp->got += pkt->plen;
+	if (parts & SIB_PART_IMM)
+		deliver(rc, pkt, IB_WC_RECV_RDMA_WITH_IMM);
+	return 0;
+}
+
+/* A slot for a READ or atomic request, or NULL if the peer has too many */
+static struct sib_rc_slot *new_slot(struct sib_rc *rc, const struct sib_pkt *pkt, u32 n)
+{
+	struct sib_rc_resp *resp = &rc->resp;
+	struct sib_rc_slot *slot = &resp->slots[resp->head];
+
+	if (!resp->todo)
+		resp->reply = pkt->psn;
+	resp->todo++;
+	resp->held = min(resp->held + 1, (int)rc->cfg.max_dest_rd);
+	resp->head = resp->head + 1 == rc->cfg.max_dest_rd ? 0 : resp->head + 1;
+	slot->op = OP(pkt->opcode);
+	slot->psn = pkt->psn;
+	slot->end = sib_psn_add(pkt->psn, n);
+	slot->va = pkt->va;
+	slot->rkey = pkt->rkey;
+	slot->len = 0;
+	resp->epsn = slot->end;
+	resp->msn = sib_psn_add(resp->msn, 1);
+	/* the answer to this one acknowledges all before it */
+	resp->ack_due = false;
+	rc->ops->kick(rc);
+	return slot;
+}
+
+static void do_read(struct sib_rc *rc, const struct sib_pkt *pkt)
+{
+	if (rc->resp.todo >= rc->cfg.max_dest_rd || pkt->rlen > SIB_RC_MAX_MSG) {
+		invalid(rc);
+		return;
+	}
+	if (!(rc->cfg.access & IB_ACCESS_REMOTE_READ) ||
+	    (pkt->rlen && rc->ops->check(rc, pkt->rkey, pkt->va, pkt->rlen,
+					 IB_ACCESS_REMOTE_READ))) {
+		no_access(rc);
+		return;
+	}
+	new_slot(rc, pkt, sib_rc_packets(rc, pkt->rlen))->len = pkt->rlen;
+}
+
+static void do_atomic(struct sib_rc *rc, const struct sib_pkt *pkt)
+{
+	u64 orig;
+
+	if (rc->resp.todo >= rc->cfg.max_dest_rd || pkt->va & (sizeof(u64) - 1)) {
+		invalid(rc);
+		return;
+	}
+	if (!(rc->cfg.access & IB_ACCESS_REMOTE_ATOMIC) ||
+	    rc->ops->check(rc, pkt->rkey, pkt->va, sizeof(u64), IB_ACCESS_REMOTE_ATOMIC) ||
+	    rc->ops->atomic(rc, pkt, &orig)) {
+		no_access(rc);
+		return;
+	}
+	new_slot(rc, pkt, 1)->orig = orig;
+}
+
+/* Whether a packet has the length its place in the message wants */
+static bool length_ok(const struct sib_rc *rc, const struct sib_pkt *pkt, u32 parts)
+{
+	if (!(parts & SIB_PART_LAST))
+		return pkt->plen == rc->cfg.pmtu;
+	return pkt->plen <= rc->cfg.pmtu && (pkt->plen || parts & SIB_PART_FIRST ||
+					     !(parts & SIB_PART_PAYLOAD));
+}
+
+/* Whether a packet continues the message that was begun, or begins one */
+static bool sequence_ok(const struct sib_rc *rc, u8 op, u32 parts)
+{
+	bool first = parts & SIB_PART_FIRST;
+
+	switch (rc->resp.message) {
+	case SIB_RC_SEND:
+		return !first && is_send(op);
+	case SIB_RC_WRITE:
+		return !first && is_write(op);
+	default:
+		return first;
+	}
+}
+
+/* The request that was expected */
+static void execute(struct sib_rc *rc, const struct sib_pkt *pkt, const void *payload)
+{
+	struct sib_rc_resp *resp = &rc->resp;
+	u32 parts = sib_op_parts(pkt->opcode);
+	u8 op = OP(pkt->opcode);
+	int err;
+
+	if (!sequence_ok(rc, op, parts) || !length_ok(rc, pkt, parts)) {
+		invalid(rc);
+		return;
+	}
+	if (op == SIB_OP_READ_REQUEST) {
+		do_read(rc, pkt);
+		return;
+	}
+	if (is_atomic(op)) {
+		do_atomic(rc, pkt);
+		return;
+	}
+	err = is_write(op) ? do_write(rc, pkt, parts, payload) :
+			     do_send(rc, pkt, parts, payload);
+	if (err)
+		return;
+	if (parts & SIB_PART_LAST) {
+		resp->message = SIB_RC_NO_MESSAGE;
+		resp->msn = sib_psn_add(resp->msn, 1);
+	}
+	resp->epsn = sib_psn_add(resp->epsn, 1);
+	if (pkt->ackreq && !rc->cfg.uc) {
+		resp->ack_due = true;
+		rc->ops->kick(rc);
+	}
+}
+
+/* A READ or atomic request that came before: answer it again. */
+static void again(struct sib_rc *rc, const struct sib_pkt *pkt)
+{
+	struct sib_rc_resp *resp = &rc->resp;
+	u8 max = rc->cfg.max_dest_rd, op = OP(pkt->opcode), age;
+	const struct sib_rc_slot *slot = NULL;
+	u32 off;
+
+	for (age = 1; age <= resp->held; age++) {
+		slot = &resp->slots[(resp->head + max - age) % max];
+		if (sib_psn_diff(pkt->psn, slot->psn) >= 0 &&
+		    sib_psn_diff(pkt->psn, slot->end) < 0)
+			break;
+	}
+	if (age > resp->held || op != slot->op || pkt->rkey != slot->rkey)
+		return;
+	off = ((pkt->psn - slot->psn) & SIB_PSN_MASK) * rc->cfg.pmtu;
+	if (pkt->va != slot->va + off)
+		return;
+	if (op == SIB_OP_READ_REQUEST && pkt->rlen != slot->len - off)
+		return;
+	if (age > resp->todo) {
+		resp->todo = age;
+		resp->reply = pkt->psn;
+	} else if (age == resp->todo && sib_psn_diff(pkt->psn, resp->reply) < 0) {
+		resp->reply = pkt->psn;
+	}
+	rc->ops->kick(rc);
+}
+
+static void duplicate(struct sib_rc *rc, const struct sib_pkt *pkt)
+{
+	u8 op = OP(pkt->opcode);
+
+	rc->stats->rx_dup++;
+	if (op == SIB_OP_READ_REQUEST || is_atomic(op)) {
+		again(rc, pkt);
+		return;
+	}
+	/* sent again because the ACK was lost */
+	rc->resp.ack_due = true;
+	rc->ops->kick(rc);
+}
+
+/* One NAK for each gap, with what comes after it dropped until it is filled */
+static void too_early(struct sib_rc *rc, const struct sib_pkt *pkt)
+{
+	struct sib_rc_resp *resp = &rc->resp;
+
+	rc->stats->rx_gap++;
+	if (!resp->nak_due || sib_psn_diff(pkt->psn, resp->gap) > 0)
+		resp->gap = pkt->psn;
+	if (resp->nak_sent)
+		return;
+	resp->nak = SIB_AETH_NAK | SIB_NAK_SEQUENCE;
+	resp->nak_due = true;
+	resp->nak_sent = true;
+	rc->ops->kick(rc);
+}
+
+/* UC: what is missing is missing, and with it the rest of its message. */
+static void unreliable(struct sib_rc *rc, const struct sib_pkt *pkt, const void *payload)
+{
+	struct sib_rc_resp *resp = &rc->resp;
+
+	if (pkt->psn != resp->epsn || sib_op_parts(pkt->opcode) & SIB_PART_FIRST)
+		resp->message = SIB_RC_NO_MESSAGE;
+	if (pkt->psn != resp->epsn)
+		rc->stats->rx_gap++;
+	resp->epsn = pkt->psn;
+	if (resp->message == SIB_RC_NO_MESSAGE &&
+	    !(sib_op_parts(pkt->opcode) & SIB_PART_FIRST)) {
+		resp->epsn = sib_psn_add(pkt->psn, 1);
+		return;
+	}
+	execute(rc, pkt, payload);
+	resp->epsn = sib_psn_add(pkt->psn, 1);
+}
+
+/**
+ * sib_rc_request - a request arrived
+ * @rc: QP that may receive
+ * @pkt: its headers, the opcode one of a request of the QP's service
+ * @payload: for &sib_rc_ops.place
+ *
+ * What does not fit is dropped or refused; the answer is sent by sib_rc_run().
+ */
+void sib_rc_request(struct sib_rc *rc, const struct sib_pkt *pkt, const void *payload)
+{
+	struct sib_rc_resp *resp = &rc->resp;
+	s32 diff = sib_psn_diff(pkt->psn, resp->epsn);
+
+	if (!resp->on || resp->closing)
+		return;
+	if (rc->cfg.uc) {
+		unreliable(rc, pkt, payload);
+	} else if (diff > 0) {
+		too_early(rc, pkt);
+	} else if (diff < 0) {
+		duplicate(rc, pkt);
+	} else {
+		/* the gap is closed, or the wait is over */
+		resp->nak_sent = false;
+		if (SIB_AETH_KIND(resp->nak) == SIB_AETH_RNR)
+			resp->nak_due = false;
+		execute(rc, pkt, payload);
+	}
+}
+
+/* Credits for as many receive requests as are posted, rounded down */
+static u8 ack_syndrome(struct sib_rc *rc)
+{
+	u32 room = rc->ops->room(rc);
+	u8 code = SIB_CREDIT_UNLIMITED;
+
+	if (room == U32_MAX)
+		return SIB_AETH_ACK | code;
+	do
+		code--;
+	while (sib_rc_code_value(code) > room);
+	return SIB_AETH_ACK | code;
+}
+
+static int send_aeth(struct sib_rc *rc, u32 psn, u8 syndrome)
+{
+	struct sib_pkt pkt = {
+		.opcode = SIB_OP_ACK,
+		.psn = psn,
+		.syndrome = syndrome,
+		.msn = rc->resp.msn,
+	};
+
+	return rc->ops->send(rc, &pkt, NULL);
+}
+
+/* The next packet of the answer to the oldest slot that has none */
+static int send_reply(struct sib_rc *rc)
+{
+	struct sib_rc_resp *resp = &rc->resp;
+	u8 max = rc->cfg.max_dest_rd;
+	const struct sib_rc_slot *slot = &resp->slots[(resp->head + max - resp->todo) % max];
+	u32 off = ((resp->reply - slot->psn) & SIB_PSN_MASK) * rc->cfg.pmtu;
+	struct sib_rc_mem mem = { .rkey = slot->rkey, .va = slot->va + off };
+	struct sib_pkt pkt = {
+		.psn = resp->reply,
+		.syndrome = ack_syndrome(rc),
+		.msn = resp->msn,
+		.orig = slot->orig,
+	};
+	bool first = !off, last;
+	int err;
+
+	if (slot->op != SIB_OP_READ_REQUEST) {
+		pkt.opcode = SIB_OP_ATOMIC_ACK;
+		last = true;
+	} else {
+		pkt.plen = min_t(u32, slot->len - off, rc->cfg.pmtu);
+		last = off + pkt.plen == slot->len;
+		pkt.opcode = last ? (first ? SIB_OP_READ_ONLY : SIB_OP_READ_LAST) :
+				    (first ? SIB_OP_READ_FIRST : SIB_OP_READ_MIDDLE);
+	}
+	err = rc->ops->send(rc, &pkt, pkt.plen ? &mem : NULL);
+	if (err == -EACCES) {	/* the region has gone meanwhile */
+		resp->todo = 0;
+		no_access(rc);
+		resp->nak_psn = pkt.psn;
+		return 0;
+	}
+	if (err)
+		return err;
+	resp->reply = sib_psn_add(resp->reply, 1);
+	if (!last)
+		return 0;
+	resp->todo--;
+	if (resp->todo)
+		resp->reply = resp->slots[(resp->head + max - resp->todo) % max].psn;
+	return 0;
+}
+
+static int send_nak(struct sib_rc *rc)
+{
+	struct sib_rc_resp *resp = &rc->resp;
+	bool sequence = resp->nak == (SIB_AETH_NAK | SIB_NAK_SEQUENCE);
+	int err;
+
+	if (sequence && sib_psn_diff(resp->epsn, resp->gap) > 0) {
+		/* what came too early has come again before we could complain */
+		resp->nak_due = false;
+		resp->ack_due = true;
+		return 0;
+	}
+	err = send_aeth(rc, sequence ? resp->epsn : resp->nak_psn, resp->nak);
+	if (err)
+		return err;
+	if (sequence)
+		rc->stats->tx_nak++;
+	else if (SIB_AETH_KIND(resp->nak) == SIB_AETH_RNR)
+		rc->stats->tx_rnr++;
+	resp->nak_due = false;
+	resp->ack_due = false;
+	if (resp->closing)
+		rc->ops->fatal(rc, resp->close_event);
+	return 0;
+}
+
+static int send_ack(struct sib_rc *rc)
+{
+	int err = send_aeth(rc, sib_psn_add(rc->resp.epsn, SIB_PSN_MASK), ack_syndrome(rc));
+
+	if (err)
+		return err;
+	rc->stats->tx_ack++;
+	rc->resp.ack_due = false;
+	return 0;
+}
+
+/**
+ * sib_rc_resp_run - send what the responder has to say
+ * @rc: the QP
+ * @budget: packets at most
+ *
+ * Return: packets sent, or the errno of &sib_rc_ops.send.
+ */
+int sib_rc_resp_run(struct sib_rc *rc, int budget)
+{
+	struct sib_rc_resp *resp = &rc->resp;
+	int n, err;
+
+	for (n = 0; n < budget; n++) {
+		if (resp->todo)
+			err = send_reply(rc);
+		else if (resp->nak_due)
+			err = send_nak(rc);
+		else if (resp->ack_due)
+			err = send_ack(rc);
+		else
+			break;
+		if (err)
+			return err;
+	}
+	return n;
+}

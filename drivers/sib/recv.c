@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Receive requests: posting, and what the port context does with them. A QP
+ * holds one from the first packet of a message to its completion. That of its
+ * own queue stays where it is; from a shared queue it is copied, because other
+ * QPs take and complete requests of that queue meanwhile.
+ */
+#include "sib.h"
+
+static int post_list(struct sib_ring *ring, const struct ib_recv_wr *wr,
+		     const struct ib_recv_wr **bad)
+{
+	struct sib_rwqe *wqe;
+	u64 len;
+	int i;
+
+	lockdep_assert_held(&ring->lock);
+	for (; wr; wr = wr->next) {
+		*bad = wr;
+		if (wr->num_sge < 0 || wr->num_sge > ring->max_sge)
+			return -EINVAL;
+		wqe = sib_ring_slot(ring);
+		if (!wqe)
+			return -ENOMEM;
+		len = 0;
+		for (i = 0; i < wr->num_sge; i++) {
+			wqe->sge[i] = wr->sg_list[i];
+			len += wr->sg_list[i].length;
+		}
+		wqe->wr_id = wr->wr_id;
+		wqe->num_sge = wr->num_sge;
+		wqe->length = min_t(u64, len, U32_MAX);
+		sib_ring_push(ring);
+	}
+	return 0;
+}
+
+/**
+ * sib_post_recv - ib_device_ops.post_recv
+ * @ibqp: QP in any state but RESET; in ERR the requests are flushed
+ * @wr: list of requests
+ * @bad: set to the first request not taken
+ *
+ * Context: any but NMI. Return: 0, -EINVAL or -ENOMEM (queue full).
+ */
+int sib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		  const struct ib_recv_wr **bad)
+{
+	struct sib_qp *qp = to_sqp(ibqp);
+	unsigned long flags;
+	bool flush = false;
+	int err = -EINVAL;
+
+	spin_lock_irqsave(&qp->rq.lock, flags);
+	if (qp->attr.qp_state == IB_QPS_RESET || qp->srq) {
+		*bad = wr;
+	} else {
+		flush = qp->attr.qp_state == IB_QPS_ERR;
+		err = post_list(&qp->rq, wr, bad);
+	}
+	spin_unlock_irqrestore(&qp->rq.lock, flags);
+	if (flush)
+		sib_tx_queue(qp);
+	return err;
+}
+
+/**
+ * sib_post_srq_recv - ib_device_ops.post_srq_recv
+ * @ibsrq: the shared queue
+ * @wr: list of requests
+ * @bad: set to the first request not taken
+ *
+ * Context: any but NMI. Return: 0, -EINVAL or -ENOMEM (queue full).
+ */
+int sib_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+		      const struct ib_recv_wr **bad)
+{
+	struct sib_srq *srq = to_ssrq(ibsrq);
+	unsigned long flags;
+	int err;
+
+	spin_lock_irqsave(&srq->ring.lock, flags);
+	err = post_list(&srq->ring, wr, bad);
+	spin_unlock_irqrestore(&srq->ring.lock, flags);
+	return err;
+}
+
+static struct sib_ring *recv_ring(struct sib_qp *qp)
+{
+	return qp->srq ? &qp->srq->ring : &qp->rq;
+}
+
+/**
+ * sib_qp_recv_peek - the receive request that would be next
+ * @qp: the QP, port locked
+ *
+ * Return: the request, not taken, or NULL.
+ */
+const struct sib_rwqe *sib_qp_recv_peek(struct sib_qp *qp)
+{
+	return qp->held ?: sib_ring_peek(recv_ring(qp));
+}
+
+/**
+ * sib_qp_recv_take - hold the next receive request
+ * @qp: the QP, port locked
+ *
+ * Return: the request, valid until sib_qp_recv_done(), or NULL.
+ */
+const struct sib_rwqe *sib_qp_recv_take(struct sib_qp *qp)
+{
+	const struct sib_rwqe *wqe = sib_qp_recv_peek(qp);
+
+	if (!wqe || qp->held)
+		return wqe;
+	if (qp->srq) {
+		memcpy(qp->copy, wqe, struct_size(wqe, sge, wqe->num_sge));
+		sib_ring_pop(&qp->srq->ring);
+		sib_srq_taken(qp->srq);
+		wqe = qp->copy;
+	}
+	qp->held = wqe;
+	return wqe;
+}
+
+/**
+ * sib_qp_recv_done - complete the receive request that is held
+ * @qp: the QP, port locked
+ * @wc: how it went; WR ID, QP and port are filled in
+ * @solicited: wakes a consumer that waits for solicited events only
+ *
+ * The queue has room again before the completion can be polled: a consumer may
+ * count on that.
+ */
+void sib_qp_recv_done(struct sib_qp *qp, struct ib_wc *wc, bool solicited)
+{
+	wc->wr_id = qp->held->wr_id;
+	wc->qp = &qp->ibqp;
+	wc->port_num = 1;
+	qp->held = NULL;
+	if (!qp->srq)
+		sib_ring_pop(&qp->rq);
+	sib_cq_add(to_scq(qp->ibqp.recv_cq), wc, solicited);
+}
+
+/**
+ * sib_qp_recv_count - receive requests posted
+ * @qp: the QP, port locked
+ *
+ * Return: their number, U32_MAX if that says nothing because the queue is shared.
+ */
+u32 sib_qp_recv_count(const struct sib_qp *qp)
+{
+	return qp->srq ? U32_MAX : sib_ring_count(&qp->rq);
+}
+
+/* A shared queue has a protection domain of its own. */
+static const struct sib_mem_ctx *recv_mem(const struct sib_qp *qp)
+{
+	return qp->srq ? &qp->srq->mem : &qp->mem;
+}
+
+/**
+ * sib_rwqe_scatter - place data that arrived
+ * @qp: the QP, port locked
+ * @rwqe: its receive request
+ * @skip: bytes of its list to leave alone
+ * @skb: where the data are
+ * @off: at which offset
+ * @len: how many
+ *
+ * Return: 0 or -EACCES.
+ */
+int sib_rwqe_scatter(const struct sib_qp *qp, const struct sib_rwqe *rwqe, u32 skip,
+		     struct sk_buff *skb, unsigned int off, u32 len)
+{
+	return sib_sge_scatter(recv_mem(qp), rwqe->sge, rwqe->num_sge, skip, skb, off, len);
+}
+
+/**
+ * sib_rwqe_write - place memory
+ * @qp: the QP, port locked
+ * @rwqe: its receive request
+ * @skip: bytes of its list to leave alone
+ * @from: @len bytes
+ * @len: how many
+ *
+ * Return: 0 or -EACCES.
+ */
+int sib_rwqe_write(const struct sib_qp *qp, const struct sib_rwqe *rwqe, u32 skip,
+		   const void *from, u32 len)
+{
+	return sib_sge_write(recv_mem(qp), rwqe->sge, rwqe->num_sge, skip, from, len);
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Shared receive queues (IBA vol. 1, 10.2.9): verbs, and the limit event.
+ */
+#include "sib.h"
+
+/**
+ * sib_create_srq - ib_device_ops.create_srq
+ * @ibsrq: zeroed queue
+ * @init: attributes
+ * @udata: NULL for kernel consumers
+ *
+ * Context: process. Return: 0, -EOPNOTSUPP, -EINVAL, -ENOMEM.
+ */
+int sib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib_udata *udata)
+{
+	struct sib_srq *srq = to_ssrq(ibsrq);
+
+	if (init->srq_type != IB_SRQT_BASIC)
+		return -EOPNOTSUPP;
+	if (!init->attr.max_wr || init->attr.max_wr > SIB_MAX_WR ||
+	    init->attr.max_sge > SIB_MAX_SGE)
+		return -EINVAL;
+	srq->mem.mem = &to_sib(ibsrq->device)->mem;
+	srq->mem.pd = ibsrq->pd;
+	srq->mem.kernel = !udata;
+	srq->cap.max_wr = init->attr.max_wr;
+	srq->cap.max_sge = init->attr.max_sge;
+	return sib_ring_init(&srq->ring, init->attr.max_wr, init->attr.max_sge, 0,
+			     sizeof(struct sib_rwqe));
+}
+
+/**
+ * sib_modify_srq - ib_device_ops.modify_srq
+ * @ibsrq: the queue
+ * @attr: its limit
+ * @mask: IB_SRQ_LIMIT; the size does not change
+ * @udata: unused
+ *
+ * Context: process. Return: 0, -EOPNOTSUPP or -EINVAL.
+ */
+int sib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
+		   struct ib_udata *udata)
+{
+	struct sib_port *port = &to_sib(ibsrq->device)->port;
+	struct sib_srq *srq = to_ssrq(ibsrq);
+
+	if (mask & ~IB_SRQ_LIMIT)
+		return -EOPNOTSUPP;
+	if (!(mask & IB_SRQ_LIMIT))
+		return 0;
+	if (attr->srq_limit > srq->cap.max_wr)
+		return -EINVAL;
+	spin_lock_bh(&port->lock);
+	srq->cap.srq_limit = attr->srq_limit;
+	spin_unlock_bh(&port->lock);
+	return 0;
+}
+
+/**
+ * sib_query_srq - ib_device_ops.query_srq
+ * @ibsrq: the queue
+ * @attr: filled in
+ *
+ * Context: process. Return: 0.
+ */
+int sib_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
+{
+	struct sib_port *port = &to_sib(ibsrq->device)->port;
+
+	spin_lock_bh(&port->lock);
+	*attr = to_ssrq(ibsrq)->cap;
+	spin_unlock_bh(&port->lock);
+	return 0;
+}
+
+/**
+ * sib_destroy_srq - ib_device_ops.destroy_srq
+ * @ibsrq: queue that no QP uses any more
+ * @udata: unused
+ *
+ * Requests in it vanish without completion. Context: process. Return: 0.
+ */
+int sib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
+{
+	sib_ring_free(&to_ssrq(ibsrq)->ring);
+	return 0;
+}
+
+/**
+ * sib_srq_taken - a request has left a shared queue
+ * @srq: the queue, port locked
+ */
+void sib_srq_taken(struct sib_srq *srq)
+{
+	struct ib_event event = {
+		.device = srq->ibsrq.device,
+		.event = IB_EVENT_SRQ_LIMIT_REACHED,
+		.element.srq = &srq->ibsrq,
+	};
+
+	if (!srq->cap.srq_limit || sib_ring_count(&srq->ring) >= srq->cap.srq_limit)
+		return;
+	srq->cap.srq_limit = 0;
+	if (srq->ibsrq.event_handler)
+		srq->ibsrq.event_handler(&event, srq->ibsrq.srq_context);
+}

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""What the runs on the UML kernel share: the kernel, the drivers, where results go."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from . import build
+
+RUN = build.TOP / "scripts/uml-run"
+RESULTS = build.TOP / "build/uml"
+
+
+def add_arguments(parser) -> None:
+    parser.add_argument("--kernel", metavar="TREE", help="UML build tree (default: the cached one)")
+    parser.add_argument("--junit", metavar="FILE", help="write the results there as well")
+
+
+def kernel(args) -> Path:
+    """The UML tree of the command line, or the cached one, built if need be."""
+    if args.kernel:
+        return Path(args.kernel).resolve()
+    return build.build(build.VARIANTS["uml"]).resolve()
+
+
+def exclusive():
+    """One run at a time in a checkout: they share modules and result folders."""
+    return build.locked(RESULTS, "another run in this checkout")
+
+
+def modules(tree: Path) -> Path:
+    """Build the drivers for the kernel; the folder that holds them."""
+    # A mirror of its own: a run may last, and others build meanwhile.
+    done = subprocess.run([str(build.TOP / "scripts/build-modules"), str(tree)],
+                          stdout=subprocess.PIPE, text=True, check=False,
+                          env=dict(os.environ, MODULES_MIRROR=str(RESULTS / "modules")))
+    if done.returncode:
+        raise build.BuildError("the drivers do not build for this kernel")
+    return Path(done.stdout.splitlines()[-1])

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# shellcheck shell=bash
+# clock: jump
+# Each allocation fails once while modules are loaded and HCAs and interfaces
+# made. Each try ends in success or in an error that leaves nothing behind. The
+# clock stands still, for a tick while the memory of a module is given back may
+# make User-Mode Linux fault on its stack for ever.
+source "$STACK/lib.sh"
+NTH=$STACK/../fail-nth
+cable
+step "sib is loaded"
+"$NTH" own load "$SIB_KO"
+load_sib
+step "an HCA is added"
+"$NTH" own add sib0 va
+step "ib_ipoib is loaded"
+"$NTH" own load "$IPOIB_KO"
+load_ipoib
+step "an interface is made"
+"$NTH" own interface sib0 va "$IPOIB_KO"
+step "the stack works"
+hcas
+start_sm
+addresses
+stack_down

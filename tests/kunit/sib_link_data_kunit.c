@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The link protocol: data in order and without loss over cables of every kind,
+ * the window, retransmission, and no memory.
+ */
+#include "sib_cable.h"
+
+struct weather {
+	const char *name;
+	u8 loss;
+	u8 dup;
+	u8 swap;
+	u8 corrupt;
+};
+
+static const struct weather weathers[] = {
+	{ "fair", 0, 0, 0, 0 },
+	{ "loss 1 %", 1, 0, 0, 0 },
+	{ "loss 20 %", 20, 0, 0, 0 },
+	{ "duplicates 30 %", 0, 30, 0, 0 },
+	{ "reordering 30 %", 0, 0, 30, 0 },
+	{ "corruption 10 %", 0, 0, 0, 10 },
+	{ "all at once", 5, 10, 20, 5 },
+};
+
+static void weather_desc(const struct weather *w, char *desc)
+{
+	strscpy(desc, w->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(weathers, weathers, weather_desc);
+
+static void in_order_and_whole(struct kunit *test)
+{
+	const struct weather *w = test->param_value;
+	struct cable *c = test->priv;
+
+	bring_up(test);
+	c->loss = w->loss;
+	c->dup = w->dup;
+	c->swap = w->swap;
+	c->corrupt = w->corrupt;
+	transfer(test, 5000, 600000);
+	if (!w->loss && !w->corrupt && !w->swap && !w->dup)
+		KUNIT_EXPECT_EQ(test, c->a.link.stats.retransmit, 0ULL);
+}
+
+/* Sequence numbers wrap in the middle of a transfer. */
+static void numbers_wrap(struct kunit *test)
+{
+	struct cable *c = test->priv;
+	u32 first = U32_MAX - 700;
+
+	bring_up(test);
+	c->a.link.tx_next = first;
+	c->a.link.tx_una = first;
+	c->a.link.peer_window = first + SIB_LINK_WINDOW;
+	c->b.link.rx_next = first;
+	c->b.link.rx_acked = first;
+	c->loss = 5;
+	c->swap = 5;
+	transfer(test, 3000, 600000);
+	KUNIT_EXPECT_LT(test, c->a.link.tx_next, first);
+}
+
+static void window_closes_and_opens(struct kunit *test)
+{
+	struct cable *c = test->priv;
+
+	bring_up(test);
+	c->cut = true;
+	while (send_one(&c->a))
+		;
+	KUNIT_EXPECT_EQ(test, c->a.sent, (u32)SIB_LINK_WINDOW);
+	KUNIT_EXPECT_GE(test, c->a.link.stats.window_full, 1ULL);
+	c->cut = false;
+	run_ms(c, 2000);
+	KUNIT_EXPECT_EQ(test, c->b.got, (u32)SIB_LINK_WINDOW);
+	KUNIT_EXPECT_EQ(test, c->a.downs, 0U);
+	KUNIT_EXPECT_TRUE(test, send_one(&c->a));
+}
+
+/* One frame of many lost: exactly that one is sent again. */
+static void only_the_gap_is_repeated(struct kunit *test)
+{
+	struct cable *c = test->priv;
+	int i;
+
+	bring_up(test);
+	settle(c);
+	for (i = 0; i < 10; i++)
+		send_one(&c->a);
+	c->now += 5;		/* they have left long ago */
+	kfree_skb(__skb_dequeue(&c->a.wire));
+	settle(c);
+	KUNIT_EXPECT_EQ(test, c->b.got, 10U);
+	KUNIT_EXPECT_EQ(test, c->a.link.stats.retransmit, 1ULL);
+	KUNIT_EXPECT_EQ(test, c->b.link.stats.gap_sent, 1ULL);
+	KUNIT_EXPECT_EQ(test, c->b.link.stats.rx_reorder, 9ULL);
+	KUNIT_EXPECT_EQ(test, c->b.link.rx_held, 0U);
+}
+
+/* The very last frame lost: only time can tell. */
+static void tail_loss(struct kunit *test)
+{
+	struct cable *c = test->priv;
+
+	bring_up(test);
+	settle(c);
+	send_one(&c->a);
+	kfree_skb(__skb_dequeue_tail(&c->a.wire));
+	run_ms(c, 150);
+	KUNIT_EXPECT_EQ(test, c->b.got, 1U);
+	KUNIT_EXPECT_EQ(test, c->a.link.stats.rto, 1ULL);
+}
+
+static bool is_ack_or_data(const struct sk_buff *skb)
+{
+	return skb->data[1] != SIB_FRAME_HELLO;
+}
+
+/* Hellos pass, data do not: the link is given up and trained again. */
+static void data_blackhole(struct kunit *test)
+{
+	struct cable *c = test->priv;
+	struct sk_buff *skb, *next;
+	unsigned int t;
+	u64 rto;
+
+	bring_up(test);
+	send_one(&c->a);
+	for (t = 0; t < 5000 && !c->a.downs; t++) {
+		skb_queue_walk_safe(&c->a.wire, skb, next) {
+			if (is_ack_or_data(skb)) {
+				__skb_unlink(skb, &c->a.wire);
+				kfree_skb(skb);
+			}
+		}
+		sib_link_timer(&c->a.link, ++c->now);
+		skb_queue_walk_safe(&c->a.wire, skb, next) {
+			if (is_ack_or_data(skb)) {
+				__skb_unlink(skb, &c->a.wire);
+				kfree_skb(skb);
+			}
+		}
+		sib_link_timer(&c->b.link, c->now);
+		carry(&c->a);
+		carry(&c->b);
+	}
+	KUNIT_EXPECT_EQ(test, c->a.link.stats.stall, 1ULL);
+	/* 40, 80, 160, 320, 640 ms: the pauses grow, and 4 x 400 ms are not exceeded */
+	rto = c->a.link.stats.rto;
+	KUNIT_EXPECT_GE(test, rto, 3ULL);
+	KUNIT_EXPECT_LE(test, rto, 7ULL);
+	run_ms(c, 1000);
+	KUNIT_EXPECT_TRUE(test, both_up(c));
+}
+
+/* Each allocation of a transfer fails once; the link makes up for it. */
+static void allocation_failures(struct kunit *test)
+{
+	struct cable *c = test->priv;
+	int n, left = 0;
+
+	if (!IS_ENABLED(CONFIG_FAILSLAB))
+		kunit_skip(test, "kernel without failslab");
+	bring_up(test);
+	for (n = 1; n < 400; n++) {
+		u32 want = c->b.got + 3;
+		unsigned int t = 0;
+
+		WRITE_ONCE(current->fail_nth, n);
+		while (c->b.got < want && t++ < 3000) {
+			if (c->a.sent < want)
+				send_one(&c->a);
+			tick(c);
+		}
+		left = READ_ONCE(current->fail_nth);
+		WRITE_ONCE(current->fail_nth, 0);
+		KUNIT_ASSERT_EQ_MSG(test, c->b.got, want, "allocation %d", n);
+		KUNIT_ASSERT_EQ(test, c->b.wrong, 0U);
+		if (left)	/* it needed fewer than n */
+			break;
+	}
+	KUNIT_EXPECT_NE(test, left, 0);
+	KUNIT_EXPECT_GE(test, n, 4);
+	KUNIT_EXPECT_TRUE(test, both_up(c));
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE_PARAM(in_order_and_whole, weathers_gen_params),
+	KUNIT_CASE(numbers_wrap),
+	KUNIT_CASE(window_closes_and_opens),
+	KUNIT_CASE(only_the_gap_is_repeated),
+	KUNIT_CASE(tail_loss),
+	KUNIT_CASE(data_blackhole),
+	KUNIT_CASE(allocation_failures),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "sib_link_data",
+	.init = setup,
+	.exit = teardown,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);
+
+MODULE_LICENSE("Dual MIT/GPL");
+MODULE_DESCRIPTION("KUnit: link protocol, data");
