@@ -5,7 +5,7 @@ SHELL := /bin/bash
 KERNELS := 6.1 6.12
 
 .PHONY: help demo test check modules unit test-kunit test-debug guests vm bench lab-up lab-down lab-status lab-shell \
-	bootstrap format clean
+	bootstrap format clean install uninstall
 
 help: ## list the entry points
 	@echo "openipoib $$(cat VERSION): IP over InfiniBand, and a fabric to run it on"
@@ -58,6 +58,20 @@ lab-down: ## end the virtual hosts
 
 bootstrap: ## install the Debian packages that are missing (as root)
 	@scripts/bootstrap
+
+# The paths of the units depend on the prefix, hence a build of its own.
+INSTALL_BUILD := build/install
+PREFIX ?= /usr
+install: ## openib, service, man pages, sources for DKMS (PREFIX=/usr DESTDIR=)
+	@cmake -S . -B $(INSTALL_BUILD) -G Ninja -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DOPENIPOIB_TESTS=OFF > /dev/null
+	@cmake --build $(INSTALL_BUILD) --target openib man
+	@cmake --install $(INSTALL_BUILD) --component tools
+	@mv $(INSTALL_BUILD)/install_manifest_tools.txt $(INSTALL_BUILD)/installed
+	@cmake --install $(INSTALL_BUILD) --component dkms
+	@cat $(INSTALL_BUILD)/install_manifest_dkms.txt >> $(INSTALL_BUILD)/installed
+
+uninstall: ## remove what install has installed; openib.conf stays (DESTDIR=)
+	@scripts/uninstall $(INSTALL_BUILD)/installed
 
 format: bootstrap ## format the C++ sources
 	@cmake -S . -B build/cmake -G Ninja > /dev/null && cmake --build build/cmake --target format

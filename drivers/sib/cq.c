@@ -19,19 +19,24 @@
 int sib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		  struct compat_create_cq_arg *arg)
 {
+	struct sib_limit *limit = &to_sib(ibcq->device)->limit;
 	struct sib_cq *cq = to_scq(ibcq);
 
 	if (attr->flags)
 		return -EOPNOTSUPP;
 	if (!attr->cqe || attr->cqe > SIB_MAX_CQE)
 		return -EINVAL;
+	if (sib_limit_take(limit, SIB_KIND_CQ))
+		return -ENOMEM;
 	spin_lock_init(&cq->lock);
 	INIT_LIST_HEAD(&cq->event);
 	cq->user = arg;
 	cq->size = attr->cqe + 1;
 	cq->ring = kvcalloc(cq->size, sizeof(*cq->ring), GFP_KERNEL_ACCOUNT);
-	if (!cq->ring)
+	if (!cq->ring) {
+		sib_limit_give(limit, SIB_KIND_CQ);
 		return -ENOMEM;
+	}
 	ibcq->cqe = attr->cqe;
 	return 0;
 }
@@ -108,6 +113,7 @@ int sib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	spin_unlock_irqrestore(&dev->ev_lock, flags);
 	sib_port_barrier(&dev->port);
 	kvfree(cq->ring);
+	sib_limit_give(&dev->limit, SIB_KIND_CQ);
 	return 0;
 }
 

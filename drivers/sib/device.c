@@ -21,25 +21,26 @@ static int sib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr
 	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
 	attr->page_size_cap = PAGE_SIZE;
 	attr->sys_image_guid = to_sib(ibdev)->port.sma.node_guid;
+	attr->vendor_id = SIB_VENDOR_ID;
 	attr->vendor_part_id = SIB_DEVICE_ID;
 	attr->hw_ver = SIB_HW_REV;
 	attr->max_mr_size = ~0ULL;
-	attr->max_pd = SIB_MAX_QP;
-	attr->max_ah = SIB_MAX_QP;
-	attr->max_mr = SIB_MAX_MR;
-	attr->max_cq = SIB_MAX_QP;
-	attr->max_qp = SIB_MAX_QP;
+	attr->max_pd = sib_limit_max(SIB_KIND_PD);
+	attr->max_ah = sib_limit_max(SIB_KIND_AH);
+	attr->max_mr = sib_limit_max(SIB_KIND_MR);
+	attr->max_cq = sib_limit_max(SIB_KIND_CQ);
+	attr->max_qp = sib_limit_max(SIB_KIND_QP);
 	attr->max_cqe = SIB_MAX_CQE;
 	attr->max_qp_wr = SIB_MAX_WR;
 	attr->max_send_sge = SIB_MAX_SGE;
 	attr->max_recv_sge = SIB_MAX_SGE;
 	attr->max_sge_rd = SIB_MAX_SGE;
-	attr->max_srq = SIB_MAX_SRQ;
+	attr->max_srq = sib_limit_max(SIB_KIND_SRQ);
 	attr->max_srq_wr = SIB_MAX_WR;
 	attr->max_srq_sge = SIB_MAX_SGE;
 	attr->max_qp_rd_atom = SIB_MAX_RD_ATOMIC;
 	attr->max_qp_init_rd_atom = SIB_MAX_RD_ATOMIC;
-	attr->max_res_rd_atom = SIB_MAX_RD_ATOMIC * SIB_MAX_QP;
+	attr->max_res_rd_atom = SIB_MAX_RD_ATOMIC * attr->max_qp;
 	attr->atomic_cap = IB_ATOMIC_HCA;
 	attr->max_fast_reg_page_list_len = SIB_MAX_FAST_REG;
 	attr->local_ca_ack_delay = SIB_ACK_DELAY;
@@ -119,8 +120,8 @@ static int sib_query_gid(struct ib_device *ibdev, u32 port_num, int index, union
 
 	if (index < 0 || index >= SIB_NUM_GUIDS)
 		return -EINVAL;
-	gid->global.subnet_prefix = READ_ONCE(sma->gid_prefix);
 	gid->global.interface_id = READ_ONCE(sma->guids[index]);
+	gid->global.subnet_prefix = gid->global.interface_id ? READ_ONCE(sma->gid_prefix) : 0;
 	return 0;
 }
 
@@ -149,11 +150,12 @@ static void sib_get_dev_fw_str(struct ib_device *ibdev, char *str)
 
 static int sib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
-	return 0;
+	return sib_limit_take(&to_sib(ibpd->device)->limit, SIB_KIND_PD);
 }
 
 static int sib_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
+	sib_limit_give(&to_sib(ibpd->device)->limit, SIB_KIND_PD);
 	return 0;
 }
 

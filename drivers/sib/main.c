@@ -11,10 +11,12 @@
  * ib_core's unregistration lock once more before it frees the entry, makes sure
  * that no dealloc_driver is still running when the module goes.
  */
+#include <linux/debugfs.h>
 #include <linux/etherdevice.h>
 #include <linux/if_arp.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/platform_device.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <rdma/rdma_netlink.h>
@@ -37,17 +39,23 @@ MODULE_PARM_DESC(guid,
  * struct sib_entry - a device as the module sees it
  * @list: link in sib_entries
  * @dev: the device; the entry holds a reference on its struct device
+ * @parent: the virtual device it is on, as an HCA is on a PCI device: below it
+ *	programs look for the net devices that belong to the HCA
+ * @debugfs: its folder, named as the device was when it was made; NULL before
+ *	@registered
  * @registered: ib_register_device() has succeeded
  * @doomed: the lower device is gone, so the device must go
  * @gone: dealloc_driver has been called
  * @unreg: unregisters the device
  * @reap: frees the entry
  *
- * All but @dev are guarded by sib_entries_lock.
+ * All but @dev and @parent are guarded by sib_entries_lock.
  */
 struct sib_entry {
 	struct list_head list;
 	struct sib_dev *dev;
+	struct platform_device *parent;
+	struct dentry *debugfs;
 	bool registered;
 	bool doomed;
 	bool gone;
@@ -58,6 +66,7 @@ struct sib_entry {
 static LIST_HEAD(sib_entries);
 static DEFINE_MUTEX(sib_entries_lock);	/* within rtnl */
 static struct workqueue_struct *sib_wq;
+static struct dentry *sib_debugfs;
 
 static void entry_unreg(struct work_struct *work)
 {
@@ -76,6 +85,8 @@ static void entry_reap(struct work_struct *work)
 	list_del(&entry->list);
 	mutex_unlock(&sib_entries_lock);
 	cancel_work_sync(&entry->unreg);
+	debugfs_remove_recursive(entry->debugfs);
+	platform_device_unregister(entry->parent);
 	put_device(&ibdev->dev);
 	kfree(entry);
 }
@@ -161,18 +172,27 @@ static struct sib_entry *entry_new(const char *name, __be64 guid)
 	entry = kzalloc(sizeof(*entry), GFP_KERNEL);
 	if (!entry)
 		return NULL;
+	entry->parent = platform_device_register_simple(KBUILD_MODNAME, PLATFORM_DEVID_AUTO,
+							NULL, 0);
+	if (IS_ERR(entry->parent))
+		goto err_parent;
 	entry->dev = ib_alloc_device(sib_dev, ibdev);
-	if (!entry->dev) {
-		kfree(entry);
-		return NULL;
-	}
+	if (!entry->dev)
+		goto err_dev;
 	INIT_WORK(&entry->unreg, entry_unreg);
 	INIT_WORK(&entry->reap, entry_reap);
 	entry->dev->entry = entry;
+	entry->dev->ibdev.dev.parent = &entry->parent->dev;
 	get_device(&entry->dev->ibdev.dev);
 	sib_device_init(entry->dev, name, guid);
 	entry->dev->port.link.cfg.timeout = clamp(READ_ONCE(hello_timeout), 20U, 60000U);
 	return entry;
+
+err_dev:
+	platform_device_unregister(entry->parent);
+err_parent:
+	kfree(entry);
+	return NULL;
 }
 
 /* Tie an entry to its lower device, if that may have one. */
@@ -197,6 +217,8 @@ static void entry_registered(struct sib_entry *entry)
 	mutex_lock(&sib_entries_lock);
 	if (!entry->gone) {
 		entry->registered = true;
+		entry->debugfs = debugfs_create_dir(dev_name(&entry->dev->ibdev.dev), sib_debugfs);
+		sib_loss_show(&entry->dev->port.loss, entry->debugfs);
 		if (entry->doomed)
 			queue_work(sib_wq, &entry->unreg);
 		else
@@ -317,6 +339,7 @@ static int __init sib_init(void)
 		destroy_workqueue(sib_wq);
 		return err;
 	}
+	sib_debugfs = debugfs_create_dir(KBUILD_MODNAME, NULL);
 	rdma_link_register(&sib_link_ops);
 	return 0;
 }
@@ -333,6 +356,7 @@ static void __exit sib_exit(void)
 	/* Until here a lower device must be let go when it wants to. */
 	unregister_netdevice_notifier(&sib_netdev_nb);
 	destroy_workqueue(sib_wq);
+	debugfs_remove_recursive(sib_debugfs);
 }
 
 module_init(sib_init);

@@ -24,7 +24,8 @@ static bool is(const struct sib_mcast *mc, const union ib_gid *gid, u16 lid)
  * @gid: multicast GID
  * @lid: multicast LID
  *
- * Attaching twice is one attachment. Context: process. Return: 0 or -ENOMEM.
+ * Attaching twice is one attachment. Context: process. Return: 0, or -ENOMEM also
+ * if there are too many groups or QPs in the group.
  */
 int sib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
@@ -48,10 +49,11 @@ int sib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 		if (other->qp == qp)
 			goto unlock;
 	}
-	if (members >= SIB_MAX_MCAST_QP) {
+	if (members >= SIB_MAX_MCAST_QP || (!members && port->mcast_groups >= SIB_MAX_MCAST)) {
 		err = -ENOMEM;
 		goto unlock;
 	}
+	port->mcast_groups += !members;
 	hlist_add_head(&mc->node, bucket(port, gid));
 	qp->mcast++;
 	mc = NULL;
@@ -84,6 +86,8 @@ int sib_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 			break;
 		}
 	}
+	if (found && !sib_mcast_any(port, gid, lid))
+		port->mcast_groups--;
 	spin_unlock_bh(&port->lock);
 	kfree(found);
 	return found ? 0 : -EINVAL;

@@ -24,7 +24,6 @@
 #define SIB_LKEY		0x51B0
 #define SIB_MR_FIRST		0x100
 #define SIB_MR_LAST		0xFFFFFF
-#define SIB_MAX_MR		65536
 /* Pages of a region for fast registration */
 #define SIB_MAX_FAST_REG	512
 

@@ -20,10 +20,16 @@ static void quiesce(struct sib_port *port)
 
 static struct sib_mr *mr_alloc(struct ib_pd *ibpd, enum sib_mr_kind kind, int access)
 {
-	struct sib_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	struct sib_limit *limit = &to_sib(ibpd->device)->limit;
+	struct sib_mr *mr;
 
-	if (!mr)
+	if (sib_limit_take(limit, SIB_KIND_MR))
 		return NULL;
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	if (!mr) {
+		sib_limit_give(limit, SIB_KIND_MR);
+		return NULL;
+	}
 	mr->kind = kind;
 	mr->pd = ibpd;
 	mr->access = access;
@@ -31,17 +37,25 @@ static struct sib_mr *mr_alloc(struct ib_pd *ibpd, enum sib_mr_kind kind, int ac
 	return mr;
 }
 
+/* Free a region that nobody knows. */
+static void mr_free(struct sib_dev *dev, struct sib_mr *mr)
+{
+	if (mr->umem)
+		ib_umem_release(mr->umem);
+	kvfree(mr->pages);
+	kfree(mr);
+	sib_limit_give(&dev->limit, SIB_KIND_MR);
+}
+
 /* Makes the region known, or frees it. */
 static struct ib_mr *mr_publish(struct ib_pd *ibpd, struct sib_mr *mr)
 {
-	int err = sib_mem_add(&to_sib(ibpd->device)->mem, mr);
+	struct sib_dev *dev = to_sib(ibpd->device);
+	int err = sib_mem_add(&dev->mem, mr);
 
 	if (!err)
 		return &mr->ibmr;
-	kvfree(mr->pages);
-	if (mr->umem)
-		ib_umem_release(mr->umem);
-	kfree(mr);
+	mr_free(dev, mr);
 	return ERR_PTR(err);
 }
 
@@ -133,7 +147,7 @@ struct ib_mr *sib_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 iov
 		return ERR_PTR(-ENOMEM);
 	err = pin(ibpd->device, mr, start, length, iova, access);
 	if (err) {
-		kfree(mr);
+		mr_free(to_sib(ibpd->device), mr);
 		return ERR_PTR(err);
 	}
 	mr->valid = true;
@@ -223,10 +237,7 @@ int sib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 
 	sib_mem_del(&dev->mem, mr);
 	quiesce(&dev->port);
-	if (mr->umem)
-		ib_umem_release(mr->umem);
-	kvfree(mr->pages);
-	kfree(mr);
+	mr_free(dev, mr);
 	return 0;
 }
 
@@ -252,7 +263,7 @@ struct ib_mr *sib_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_pag
 		return ERR_PTR(-ENOMEM);
 	mr->pages = kvcalloc(max_pages, sizeof(*mr->pages), GFP_KERNEL);
 	if (!mr->pages) {
-		kfree(mr);
+		mr_free(to_sib(ibpd->device), mr);
 		return ERR_PTR(-ENOMEM);
 	}
 	mr->max_pages = max_pages;

@@ -126,8 +126,8 @@ static bool is_connected(enum ib_qp_type type)
  * @udata: NULL for kernel consumers
  *
  * Context: process. Return: 0, -EOPNOTSUPP for unknown types, -EINVAL for
- * capabilities out of range, -EBUSY if QP0 or QP1 exists already or there are
- * too many, -ENOMEM.
+ * capabilities out of range, -EBUSY if QP0 or QP1 exists already, -ENOMEM also if
+ * there are too many.
  */
 int sib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
@@ -136,6 +136,8 @@ int sib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_ud
 	int err;
 
 	err = init_check(init);
+	if (!err)
+		err = sib_limit_take(&dev->limit, SIB_KIND_QP);
 	if (err)
 		return err;
 	if (init->srq) {
@@ -170,6 +172,7 @@ err_rc:
 	spin_unlock_bh(&dev->port.lock);
 err_queues:
 	queues_free(qp);
+	sib_limit_give(&dev->limit, SIB_KIND_QP);
 	return err;
 }
 
@@ -301,6 +304,7 @@ int sib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	forget_completions(qp);
 	spin_unlock_bh(&port->lock);
 	queues_free(qp);
+	sib_limit_give(&to_sib(ibqp->device)->limit, SIB_KIND_QP);
 	return 0;
 }
 

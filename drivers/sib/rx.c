@@ -3,6 +3,8 @@
  * Receiving: IB packets out of a frame, checked and given to their QPs. Runs
  * in the port context; whatever does not make sense is counted and dropped.
  */
+#include <linux/random.h>
+
 #include "sib.h"
 
 static void malformed(struct sib_port *port, enum sib_pkt_err err)
@@ -72,6 +74,15 @@ static bool admit(struct sib_port *port, const struct sib_pkt *pkt)
 	return true;
 }
 
+static bool is_lost(struct sib_port *port, const struct sib_pkt *pkt)
+{
+	if (likely(!READ_ONCE(port->loss.drop_ppm)) ||
+	    !sib_loss_drops(&port->loss, pkt, get_random_u32()))
+		return false;
+	port->stats.rx_lost++;
+	return true;
+}
+
 static void dispatch(struct sib_port *port, const struct sib_pkt *pkt, struct sk_buff *skb,
 		     unsigned int off)
 {
@@ -123,7 +134,7 @@ void sib_rx_packet(struct sib_port *port, struct sk_buff *skb, unsigned int off,
 		malformed(port, err);
 		return;
 	}
-	if (admit(port, &pkt))
+	if (!is_lost(port, &pkt) && admit(port, &pkt))
 		dispatch(port, &pkt, skb, off + pkt.hlen);
 }
 

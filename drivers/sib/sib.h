@@ -35,7 +35,9 @@
 #include <rdma/ib_mad.h>
 #include <rdma/ib_verbs.h>
 
+#include "limit.h"
 #include "link.h"
+#include "loss.h"
 #include "mem.h"
 #include "pma.h"
 #include "rc.h"
@@ -46,10 +48,8 @@
 #define SIB_MAX_SGE		32
 #define SIB_MAX_WR		16384
 #define SIB_MAX_CQE		262144
-#define SIB_MAX_QP		65536
 #define SIB_MAX_INLINE		512
 #define SIB_ACK_DELAY		12	/* 4.096 us * 2^12: a softirq may be late */
-#define SIB_MAX_SRQ		65536
 #define SIB_MAX_MSG		0x80000000U
 #define SIB_MAX_MCAST		4096
 #define SIB_MAX_MCAST_QP	256
@@ -74,6 +74,7 @@ struct sib_stats {
 	u64 rx_too_long;	/* longer than the receive buffer */
 	u64 rx_mtu;		/* payload longer than the port's MTU */
 	u64 rx_queue_full;	/* frames dropped before the link (see rx_overrun) */
+	u64 rx_lost;		/* dropped because we were told to, loss.h */
 	u64 tx_discard;		/* sent while the port could not send */
 	u64 tx_loop;		/* packets looped back */
 	u64 cq_overflow;	/* completions lost: the consumer armed too small a CQ */
@@ -307,9 +308,11 @@ struct sib_mcast {
  * @qpns: QP numbers at addresses that last as long as the device, in chunks of
  *	SIB_QPN_CHUNK; own lock
  * @mcast: attached groups, hashed by MGID; guarded by @lock
+ * @mcast_groups: how many different ones; guarded by @lock
  * @sma: management attributes; own lock
  * @pma: counters; written under @lock
  * @stats: drops; written under @lock
+ * @loss: packets to lose
  * @rc_stats: events of connected QPs; written under @lock
  * @rx_overrun: frames dropped because @rxq was full
  */
@@ -341,9 +344,11 @@ struct sib_port {
 	u32 qp_next;
 	struct xarray qpns;
 	struct hlist_head mcast[SIB_MCAST_HASH];
+	u32 mcast_groups;
 	struct sib_sma sma;
 	struct sib_pma pma;
 	struct sib_stats stats;
+	struct sib_loss loss;
 	struct sib_rc_stats rc_stats;
 	atomic_long_t rx_overrun;
 };
@@ -356,6 +361,7 @@ struct sib_entry;
  * @entry: its place in the list of devices; survives ib_core's part
  * @port: its only port
  * @mem: its memory regions
+ * @limit: its objects
  * @ev_lock: guards @ev_list
  * @ev_list: CQs whose completion handler is due
  */
@@ -364,6 +370,7 @@ struct sib_dev {
 	struct sib_entry *entry;
 	struct sib_port port;
 	struct sib_mem mem;
+	struct sib_limit limit;
 	spinlock_t ev_lock;	/* see above */
 	struct list_head ev_list;
 };

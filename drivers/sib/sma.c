@@ -42,6 +42,7 @@ static __be16 node_info(struct sib_sma *sma, struct ib_smp *smp)
 	ni->device_id = cpu_to_be16(SIB_DEVICE_ID);
 	ni->revision = cpu_to_be32(1);
 	ni->local_port_num = 1;
+	put_unaligned_be24(SIB_VENDOR_ID, ni->vendor_id);
 	return 0;
 }
 

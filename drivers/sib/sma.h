@@ -12,6 +12,8 @@
 #include <rdma/ib_smi.h>
 #include <rdma/ib_verbs.h>
 
+/* An OUI from the range that is administered locally: no company's */
+#define SIB_VENDOR_ID	0x025342
 #define SIB_DEVICE_ID	0x51B0
 #define SIB_NUM_PKEYS	32
 #define SIB_NUM_GUIDS	8

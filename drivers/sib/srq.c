@@ -14,20 +14,28 @@
  */
 int sib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib_udata *udata)
 {
+	struct sib_dev *dev = to_sib(ibsrq->device);
 	struct sib_srq *srq = to_ssrq(ibsrq);
+	int err;
 
 	if (init->srq_type != IB_SRQT_BASIC)
 		return -EOPNOTSUPP;
 	if (!init->attr.max_wr || init->attr.max_wr > SIB_MAX_WR ||
 	    init->attr.max_sge > SIB_MAX_SGE)
 		return -EINVAL;
-	srq->mem.mem = &to_sib(ibsrq->device)->mem;
+	srq->mem.mem = &dev->mem;
 	srq->mem.pd = ibsrq->pd;
 	srq->mem.kernel = !udata;
 	srq->cap.max_wr = init->attr.max_wr;
 	srq->cap.max_sge = init->attr.max_sge;
-	return sib_ring_init(&srq->ring, init->attr.max_wr, init->attr.max_sge, 0,
-			     sizeof(struct sib_rwqe));
+	err = sib_limit_take(&dev->limit, SIB_KIND_SRQ);
+	if (err)
+		return err;
+	err = sib_ring_init(&srq->ring, init->attr.max_wr, init->attr.max_sge, 0,
+			    sizeof(struct sib_rwqe));
+	if (err)
+		sib_limit_give(&dev->limit, SIB_KIND_SRQ);
+	return err;
 }
 
 /**
@@ -84,6 +92,7 @@ int sib_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 int sib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
 	sib_ring_free(&to_ssrq(ibsrq)->ring);
+	sib_limit_give(&to_sib(ibsrq->device)->limit, SIB_KIND_SRQ);
 	return 0;
 }
 

@@ -12,7 +12,8 @@ LOGS = BUILD / "logs"
 SPDX = "SPDX-License-Identifier: GPL-2.0-only OR MIT"
 # Texts that carry no licence line: .reuse/dep5 covers them.
 NO_SPDX_LINE = ("LICENSES/", ".reuse/", "CHANGELOG.md", "VERSION",
-                ".gitignore", ".editorconfig")
+                ".gitignore", ".editorconfig", "debian/changelog", "debian/copyright",
+                "debian/source/format", "docs/man/")
 
 
 @cache

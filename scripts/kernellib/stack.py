@@ -21,9 +21,11 @@ CLOCK = re.compile(r"^# clock: (\w+)$", re.MULTILINE)    # of uml-run, in a scen
 LIMIT_SECONDS = 600
 AT_ONCE = 2             # a scenario keeps one processor busy
 # What takes longest comes first, so that nothing is left to wait for at the end.
-LONGEST = ("verbs", "fault-make", "reload", "malformed", "fault", "unplug")
+LONGEST = ("kill", "verbs", "loss", "fault-make", "reload", "malformed", "fault", "unplug")
 
 CMAKE = build.TOP / "build/cmake"
+# Scenario: what it runs of ours, in user space
+PROGRAMS = {"malformed": "ib-frames", "openib": "openib"}
 
 _printing = threading.Lock()
 
@@ -33,14 +35,17 @@ def names() -> list[str]:
     return sorted(found, key=lambda name: LONGEST.index(name) if name in LONGEST else len(LONGEST))
 
 
-def build_ib_frames() -> None:
-    """The sender of malformed frames, built if need be."""
+def build_programs(chosen: list[str]) -> None:
+    """What the scenarios run besides the distribution's programs, built if need be."""
+    targets = [target for name, target in PROGRAMS.items() if name in chosen]
+    if not targets:
+        return
     for command in (["cmake", "-S", str(build.TOP), "-B", str(CMAKE), "-G", "Ninja"],
-                    ["cmake", "--build", str(CMAKE), "--target", "ib-frames", "-j", "2"]):
+                    ["cmake", "--build", str(CMAKE), "-j", "2", "--target", *targets]):
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               check=False)
         if done.returncode:
-            raise build.BuildError(f"ib-frames does not build:\n{done.stdout[-4000:]}")
+            raise build.BuildError(f"{', '.join(targets)}: no build:\n{done.stdout[-4000:]}")
 
 
 def run_one(name: str, tree: Path, mirror: Path) -> junit.Case:
@@ -52,7 +57,7 @@ def run_one(name: str, tree: Path, mirror: Path) -> junit.Case:
     done = subprocess.run(
         [str(uml.RUN), "--kernel", str(tree), "--timeout", str(LIMIT_SECONDS), "--out", str(out),
          "--clock", clock[1] if clock else "skip", "--env", f"STACK={SCENARIOS}",
-         "--env", f"IB_FRAMES={CMAKE}/bin/ib-frames",
+         "--env", f"IB_FRAMES={CMAKE}/bin/ib-frames", "--env", f"OPENIB={CMAKE}/bin/openib",
          "--env", f"SIB_KO={mirror}/drivers/sib/sib.ko",
          "--env", f"IPOIB_KO={mirror}/drivers/ipoib/ib_ipoib.ko", str(script)],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
@@ -74,8 +79,7 @@ def run(args) -> int:
     tree = uml.kernel(args)
     with uml.exclusive(), ThreadPoolExecutor(min(AT_ONCE, os.cpu_count() or 1)) as pool:
         mirror = uml.modules(tree)
-        if "malformed" in chosen:
-            build_ib_frames()
+        build_programs(chosen)
         cases = list(pool.map(lambda name: run_one(name, tree, mirror), chosen))
     return junit.finish("stack", cases, args.junit)
 

@@ -7,6 +7,7 @@
 #include <linux/module.h>
 
 #include "ah.c"
+#include "limit.c"
 #include "qp_attr.c"
 
 #define INIT_RC	(IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS)

@@ -15,6 +15,7 @@ static void node_info_is_told(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ni->node_type, 1);
 	KUNIT_EXPECT_EQ(test, ni->num_ports, 1);
 	KUNIT_EXPECT_EQ(test, ni->local_port_num, 1);
+	KUNIT_EXPECT_EQ(test, get_unaligned_be24(ni->vendor_id), (u32)SIB_VENDOR_ID);
 	KUNIT_EXPECT_EQ(test, be64_to_cpu(ni->node_guid), GUID);
 	KUNIT_EXPECT_EQ(test, be64_to_cpu(ni->port_guid), GUID);
 	KUNIT_EXPECT_EQ(test, be16_to_cpu(ni->partition_cap), SIB_NUM_PKEYS);

@@ -171,3 +171,40 @@ traffic_stop() {
 	kill "$SERVER" "$CLIENT" "$PINGER" 2>/dev/null || true
 	wait "$SERVER" "$CLIENT" "$PINGER" 2>/dev/null || true
 }
+
+# listening PORT: a program takes callers there, by TCP or RDMA CM
+listening() {
+	ss -Hltn "sport = $1" | grep -q . ||
+		rdma resource show cm_id | grep -q "LISTEN.*:$1 "
+}
+
+# pair PORT SERVER... -- CLIENT...: both have to succeed
+pair() {
+	local port=$1 server=()
+	shift
+	while [[ $1 != -- ]]; do
+		server+=("$1")
+		shift
+	done
+	shift
+	step "$*"
+	timeout 60 "${server[@]}" >/run/server 2>&1 &
+	local pid=$!
+	wait_for 20 listening "$port"
+	timeout 60 "$@" >/run/client 2>&1 || fail "client: $(tail -n 5 /run/client /run/server)"
+	wait $pid || fail "server: $(tail -n 5 /run/server)"
+	! grep -i 'fail\|mismatch' /run/client /run/server || fail "$*"
+}
+
+pingpong() {
+	pair 18515 "$@" -d sib0 -i 1 -- "$@" -d sib1 -i 1 127.0.0.1
+}
+
+perf() {
+	pair 18515 "$@" -d sib0 -F -- "$@" -d sib1 -F 127.0.0.1
+}
+
+# counter HCA NAME
+counter() {
+	cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2"
+}

@@ -1,49 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# shellcheck disable=SC2086,SC2317  # "${N[@]}" is a command and its words
+# shellcheck disable=SC2086  # "${N[@]}" is a command and its words
 # shellcheck shell=bash
 # User-space verbs over reliable and unreliable connections: the pingpongs of
 # rdma-core, perftest, and RDMA CM with validated data; some of it again over a
 # cable that loses, duplicates, reorders and corrupts frames. There is one CPU, so
 # what can wait for events does, and what polls does little.
+# clock: real
 source "$STACK/lib.sh"
-
-listening() {
-	case $1 in
-	7174) rdma resource show cm_id | grep -q "LISTEN.*:$1 " ;;
-	*) ss -Hltn "sport = $1" | grep -q . ;;
-	esac
-}
-
-# pair PORT SERVER... -- CLIENT...: both have to succeed
-pair() {
-	local port=$1 server=()
-	shift
-	while [[ $1 != -- ]]; do
-		server+=("$1")
-		shift
-	done
-	shift
-	step "$*"
-	timeout 60 "${server[@]}" >/run/server 2>&1 &
-	local pid=$!
-	wait_for 20 listening "$port"
-	timeout 60 "$@" >/run/client 2>&1 || fail "client: $(tail -n 5 /run/client /run/server)"
-	wait $pid || fail "server: $(tail -n 5 /run/server)"
-	! grep -i 'fail\|mismatch' /run/client /run/server || fail "$*"
-}
-
-pingpong() {
-	pair 18515 "$@" -d sib0 -i 1 -- "$@" -d sib1 -i 1 127.0.0.1
-}
-
-perf() {
-	pair 18515 "$@" -d sib0 -F -- "$@" -d sib1 -F 127.0.0.1
-}
-
-# counter HCA NAME
-counter() {
-	cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2"
-}
 
 stack_up
 pingpong ibv_rc_pingpong -e -n 300 -c

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// Kernel modules, through libkmod: modprobe's configuration counts.
+#pragma once
+
+#include "io/error.hpp"
+
+#include <memory>
+#include <set>
+#include <string>
+
+struct kmod_ctx;
+
+namespace openipoib::openib
+{
+
+class Modules
+{
+  public:
+    Modules();
+
+    // With what it depends on. The install command that keeps others from
+    // loading ib_ipoib against openib.conf does not apply here. Errors: ENOENT
+    // (no such module), EKEYREJECTED (not signed), what the module returned.
+    [[nodiscard]] io::Result<void> load(const std::string &name) const;
+    // Errors: EAGAIN when it is in use, ENOENT when it is not loaded.
+    [[nodiscard]] io::Result<void> unload(const std::string &name) const;
+
+    [[nodiscard]] bool isAvailable(const std::string &name) const;
+    [[nodiscard]] bool isBuiltIn(const std::string &name) const;
+    // The modules for a device, by its modalias.
+    [[nodiscard]] std::set<std::string> forDevice(const std::string &alias) const;
+
+  private:
+    struct Free {
+        void operator()(kmod_ctx *context) const;
+    };
+    std::unique_ptr<kmod_ctx, Free> context_;
+};
+
+} // namespace openipoib::openib

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// The parts of State that are read from sysfs and procfs. The folders can be
+// others than those of the running kernel, for tests.
+#pragma once
+
+#include "conf/openib/state.hpp"
+#include "netlink/link.hpp"
+
+#include <string>
+#include <vector>
+
+namespace openipoib::openib
+{
+
+struct Roots {
+    std::string sys = "/sys";
+    std::string proc = "/proc";
+};
+
+[[nodiscard]] std::vector<Hca> readHcas(const Roots &roots);
+
+// The IPoIB interfaces among the links, matched to ports by their GIDs.
+[[nodiscard]] std::vector<Interface> readInterfaces(const Roots &roots,
+                                                    const std::vector<netlink::Link> &links,
+                                                    const std::vector<Hca> &hcas);
+
+// Bonds that have an IPoIB interface among their slaves, and those without any.
+[[nodiscard]] std::map<std::string, std::set<std::string>, std::less<>>
+readBonds(const std::vector<netlink::Link> &links);
+
+// Of the stack's modules those that are loaded (and can be unloaded).
+[[nodiscard]] std::map<std::string, Module, std::less<>> readModules(const Roots &roots);
+
+// modaliases of PCI devices that may be InfiniBand adapters.
+[[nodiscard]] std::vector<std::string> readAliases(const Roots &roots);
+
+// Who uses the stack, in words: processes with devices of it open, mounts over
+// RDMA, storage sessions.
+[[nodiscard]] std::vector<std::string> readUsers(const Roots &roots);
+
+// The process of that name, 0 when there is none.
+[[nodiscard]] int findProcess(const Roots &roots, const std::set<std::string> &names);
+
+// "net.core.rmem_max": its value, if it is a number.
+[[nodiscard]] std::optional<std::uint64_t> readSysctl(const Roots &roots, const std::string &name);
+[[nodiscard]] std::string sysctlPath(const Roots &roots, const std::string &name);
+
+} // namespace openipoib::openib

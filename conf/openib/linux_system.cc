@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+#include "conf/openib/linux_system.hpp"
+
+#include "conf/openib/plan.hpp"
+#include "conf/openib/stack.hpp"
+#include "io/file.hpp"
+#include "io/process.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <csignal>
+
+namespace openipoib::openib
+{
+
+namespace
+{
+
+bool hasSystemd()
+{
+    return ::access("/run/systemd/system", F_OK) == 0;
+}
+
+// A program that has to succeed; its last words are the error's context.
+io::Result<void> runChecked(const std::vector<std::string> &argv)
+{
+    const auto finished = io::runProgram(argv);
+    if (!finished)
+        return std::unexpected(finished.error());
+    if (finished->status == 0)
+        return {};
+    std::string words = finished->output;
+    while (!words.empty() && words.back() == '\n')
+        words.pop_back();
+    return io::fail(EIO, fmt::format("{}: exit status {}: {}", argv[0], finished->status,
+                                     words.substr(words.rfind('\n') + 1)));
+}
+
+io::Result<void> startHa(const Step &step)
+{
+    if (hasSystemd())
+        return runChecked({"systemctl", "start", "ipoib-ha.service"});
+    return io::startProgram(
+        {"ipoib-ha", "-p", step.target, "-s", step.value, "--with-arping", "--with-multicast"});
+}
+
+io::Result<void> stopHa(const Roots &roots)
+{
+    if (hasSystemd())
+        return runChecked({"systemctl", "stop", "ipoib-ha.service"});
+    const int pid = findProcess(roots, {"ipoib-ha", "ipoib_ha"});
+    if (pid > 0 && ::kill(pid, SIGTERM) < 0 && errno != ESRCH)
+        return io::systemFail(fmt::format("process {}", pid));
+    return {};
+}
+
+} // namespace
+
+io::Result<LinuxSystem> LinuxSystem::open()
+{
+    auto socket = netlink::Socket::open();
+    if (!socket)
+        return std::unexpected(socket.error());
+    return LinuxSystem(std::move(*socket));
+}
+
+io::Result<State> LinuxSystem::read()
+{
+    const auto links = netlink::links(socket_);
+    if (!links)
+        return std::unexpected(links.error());
+    State state;
+    state.hcas = readHcas(roots_);
+    state.interfaces = readInterfaces(roots_, *links, state.hcas);
+    state.bonds = readBonds(*links);
+    state.modules = readModules(roots_);
+    const auto look = [&](std::string_view module) {
+        const std::string name(module);
+        if (state.modules.contains(name) || modules_.isAvailable(name))
+            state.available.insert(name);
+        if (modules_.isBuiltIn(name))
+            state.builtIn.insert(name);
+    };
+    for (const auto &layer : upperLayers())
+        look(layer.module);
+    look(ipoibModule);
+    for (const auto &alias : readAliases(roots_))
+        for (const auto &module : modules_.forDevice(alias))
+            state.hardware.insert(module);
+    for (const auto &adapter : adapterDrivers()) {
+        look(adapter.driver);
+        look(adapter.rdma);
+    }
+    for (const auto name : sysctlNames())
+        if (const auto value = readSysctl(roots_, std::string(name)))
+            state.sysctls[std::string(name)] = *value;
+    state.haRunning = findProcess(roots_, {"ipoib-ha", "ipoib_ha"}) > 0;
+    state.users = readUsers(roots_);
+    return state;
+}
+
+io::Result<void> LinuxSystem::setMode(const Step &step) const
+{
+    const std::string path = roots_.sys + "/class/net/" + step.target + "/mode";
+    // The kernel's own driver takes a whole line only.
+    if (const auto written = io::writeFile(path, step.value + "\n"); !written)
+        return written;
+    if (io::readLine(path) != step.value)
+        return io::fail(EOPNOTSUPP, path);
+    return {};
+}
+
+io::Result<void> LinuxSystem::setMtu(const Step &step)
+{
+    const auto link = netlink::findLink(socket_, step.target);
+    if (!link)
+        return std::unexpected(link.error());
+    return netlink::setMtu(socket_, *link, static_cast<unsigned>(std::stoul(step.value)));
+}
+
+io::Result<void> LinuxSystem::addChild(const Step &step)
+{
+    // A child made through sysfs has a mode file of its own, one made over
+    // netlink need not have.
+    const std::string path = roots_.sys + "/class/net/" + step.target + "/create_child";
+    auto written = io::writeFile(path, "0x" + step.value + "\n");
+    if (written || written.error().code != ENOENT)
+        return written;
+    const auto parent = netlink::findLink(socket_, step.target);
+    if (!parent)
+        return std::unexpected(parent.error());
+    const auto pkey = static_cast<std::uint16_t>(std::stoul(step.value, nullptr, 16));
+    return netlink::addIpoibChild(socket_, *parent, step.target + "." + step.value, pkey);
+}
+
+io::Result<void> LinuxSystem::describe(const Step &step) const
+{
+    const std::string path = roots_.sys + "/class/infiniband/" + step.target + "/node_desc";
+    if (const auto written = io::writeFile(path, step.value); !written)
+        return written;
+    if (io::readLine(path) != step.value)
+        return io::fail(EIO, path);
+    return {};
+}
+
+io::Result<void> LinuxSystem::execute(const Step &step)
+{
+    switch (step.kind) {
+    case StepKind::loadModule:
+        return modules_.load(step.target);
+    case StepKind::unloadModule:
+        return modules_.unload(step.target);
+    case StepKind::describeNode:
+        return describe(step);
+    case StepKind::addChild:
+        return addChild(step);
+    case StepKind::setMode:
+    case StepKind::tryMode:
+        return setMode(step);
+    case StepKind::setMtu:
+        return setMtu(step);
+    case StepKind::raiseSysctl:
+        return io::writeFile(sysctlPath(roots_, step.target), step.value);
+    case StepKind::startHa:
+        return startHa(step);
+    case StepKind::stopHa:
+        return stopHa(roots_);
+    case StepKind::startBond:
+        return runChecked({"ib-bond", "--bond-name", step.target, "--bond-ip", step.value,
+                           "--slaves", fmt::format("{}", fmt::join(step.arguments, ","))});
+    case StepKind::stopBond:
+        return runChecked({"ib-bond", "--stop", "--bond-name", step.target});
+    }
+    return io::fail(EINVAL, "unknown step");
+}
+
+} // namespace openipoib::openib

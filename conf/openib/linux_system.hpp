@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// The machine itself: rtnetlink, sysfs, libkmod, and the programs of HA and
+// bonds. What is written is read back.
+#pragma once
+
+#include "conf/openib/linux_modules.hpp"
+#include "conf/openib/linux_state.hpp"
+#include "conf/openib/system.hpp"
+
+namespace openipoib::openib
+{
+
+class LinuxSystem final : public System
+{
+  public:
+    [[nodiscard]] static io::Result<LinuxSystem> open();
+
+    [[nodiscard]] io::Result<State> read() override;
+    [[nodiscard]] io::Result<void> execute(const Step &step) override;
+
+    LinuxSystem(LinuxSystem &&other) noexcept
+        : roots_(std::move(other.roots_)), modules_(std::move(other.modules_)),
+          socket_(std::move(other.socket_))
+    {
+    }
+
+  private:
+    explicit LinuxSystem(netlink::Socket socket) : socket_(std::move(socket)) {}
+
+    [[nodiscard]] io::Result<void> setMode(const Step &step) const;
+    [[nodiscard]] io::Result<void> setMtu(const Step &step);
+    [[nodiscard]] io::Result<void> addChild(const Step &step);
+    [[nodiscard]] io::Result<void> describe(const Step &step) const;
+
+    Roots roots_;
+    Modules modules_;
+    netlink::Socket socket_;
+};
+
+} // namespace openipoib::openib

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// openib: the command line.
+#include "conf/openib/commands.hpp"
+#include "conf/openib/linux_system.hpp"
+#include "io/file.hpp"
+#include "io/process.hpp"
+#include "io/unique_fd.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <array>
+#include <iostream>
+
+namespace
+{
+
+using namespace openipoib;
+using openib::Exit;
+
+conf::Environment environment()
+{
+    std::array<char, 256> name{};
+    ::gethostname(name.data(), name.size() - 1);
+    const std::string full(name.data());
+    return {.hostName = full.substr(0, full.find('.'))};
+}
+
+// One openib at a time: udev and an administrator may meet.
+io::Result<io::UniqueFd> takeLock()
+{
+    static constexpr auto path = "/run/openib.lock";
+    io::UniqueFd fd(::open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    if (!fd)
+        return io::systemFail(path);
+    while (::flock(fd.get(), LOCK_EX) < 0)
+        if (errno != EINTR)
+            return io::systemFail(path);
+    return fd;
+}
+
+bool isBooting()
+{
+    const auto state = io::runProgram({"systemctl", "is-system-running"});
+    return state &&
+           (state->output.starts_with("initializing") || state->output.starts_with("starting"));
+}
+
+// For ExecCondition= and for modprobe's install command.
+Exit allows(const std::string &what, const conf::Settings &settings)
+{
+    const bool allowed = what == "boot" ? settings.onBoot || !isBooting() : settings.ipoib;
+    if (!allowed)
+        std::cerr << "openib: " << (what == "boot" ? "ONBOOT=no" : "IPOIB_LOAD=no") << '\n';
+    return allowed ? Exit::done : Exit::refused;
+}
+
+struct Command {
+    std::string name = "status";
+    std::string argument;
+};
+
+void describe(CLI::App &app, openib::Options &options, Command &command)
+{
+    app.set_version_flag("-V,--version", "openib " OPENIPOIB_VERSION);
+    app.add_option("-c,--config", options.file, "the configuration file")->capture_default_str();
+    app.add_flag("-j,--json", options.json, "answer in JSON");
+    app.add_flag("-n,--dry-run", options.dryRun, "say what would be done");
+    app.require_subcommand(0, 1);
+    app.fallthrough();
+    const auto add = [&](const char *name, const char *what) {
+        auto *sub = app.add_subcommand(name, what);
+        sub->callback([&command, name] { command.name = name; });
+        return sub;
+    };
+    add("status", "adapters, ports, interfaces, and what is not as configured (the default)");
+    add("start", "load the stack and set it up")
+        ->add_flag("--boot", options.boot, "only if ONBOOT=yes");
+    add("stop", "take it down")->add_flag("--force", options.force, "even if it is in use");
+    add("restart", "stop and start")->add_flag("--force", options.force, "even if it is in use");
+    add("apply", "set up interfaces and adapters that are there")
+        ->add_option("DEV", command.argument, "only this one");
+    add("check-config", "say what the configuration file lacks")
+        ->add_option("FILE", options.file, "another file");
+    add("show", "the settings that the configuration file makes");
+    add("allows", "")
+        ->group("")
+        ->add_option("WHAT", command.argument)
+        ->required()
+        ->check(CLI::IsMember({"boot", "ipoib"}));
+    app.footer("Exit status: 0 done, 1 usage, 2 done in part or not as configured, 3 not started,\n"
+               "4 not root, 5 a module failed, 6 the configuration file is broken, 7 refused.");
+}
+
+Exit execute(const Command &command, const openib::Options &options)
+{
+    auto system = openib::LinuxSystem::open();
+    if (!system) {
+        std::cerr << "openib: " << system.error().text() << '\n';
+        return Exit::degraded;
+    }
+    openib::Commands commands(*system, options, std::cout, std::cerr);
+    const auto text = io::readFile(options.file, conf::maxFileBytes);
+    if (command.name == "check-config")
+        return commands.checkConfig(text, environment());
+    const Exit configured = commands.configure(text, environment());
+    if (command.name == "status")
+        return configured == Exit::done ? commands.status()
+                                        : std::max(commands.status(), Exit::degraded);
+    if (configured != Exit::done)
+        return configured;
+    if (command.name == "show")
+        return commands.show();
+    if (command.name == "allows")
+        return allows(command.argument, commands.settings());
+
+    io::UniqueFd lock;
+    if (!options.dryRun) {
+        if (::geteuid() != 0) {
+            std::cerr << "openib: only root can " << command.name << " it; try --dry-run\n";
+            return Exit::notPermitted;
+        }
+        auto taken = takeLock();
+        if (!taken) {
+            std::cerr << "openib: " << taken.error().text() << '\n';
+            return Exit::degraded;
+        }
+        lock = std::move(*taken);
+    }
+    if (command.name == "start")
+        return commands.start();
+    if (command.name == "stop")
+        return commands.stop();
+    if (command.name == "restart")
+        return commands.restart();
+    return commands.apply(command.argument);
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+try {
+    CLI::App app("Start, stop and set up the InfiniBand stack by openib.conf.", "openib");
+    openib::Options options;
+    Command command;
+    describe(app, options, command);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError &error) {
+        return app.exit(error) ? static_cast<int>(Exit::usage) : 0;
+    }
+    return static_cast<int>(execute(command, options));
+} catch (const std::exception &error) {
+    std::cerr << "openib: " << error.what() << '\n';
+    return static_cast<int>(Exit::usage);
+}

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+#include "conf/openib/plan.hpp"
+
+#include "conf/openib/stack.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace openipoib::openib
+{
+
+namespace
+{
+
+// Limits that a connection of 65520 bytes a packet can fill.
+constexpr std::array<std::pair<std::string_view, std::uint64_t>, 5> sysctls{{
+    {"net.core.netdev_max_backlog", 10000},
+    {"net.core.optmem_max", 1 << 20},
+    {"net.core.rmem_max", 16 << 20},
+    {"net.core.wmem_max", 16 << 20},
+    {"net.core.somaxconn", 4096},
+}};
+
+class Planner
+{
+  public:
+    Planner(const conf::Settings &settings, const State &state, const Failed &failed)
+        : settings_(settings), state_(state), failed_(failed)
+    {
+    }
+
+    Plan start();
+    Plan apply(const std::string &device);
+    Plan stop();
+
+  private:
+    void add(Step step)
+    {
+        if (!failed_.contains(step))
+            plan_.steps.push_back(std::move(step));
+    }
+    [[nodiscard]] bool done() const { return !plan_.steps.empty(); }
+
+    void load(std::string_view module);
+    void adapterModules();
+    void upperModules();
+    void describe(const std::string &only);
+    void children(const std::string &only);
+    void modes(const std::string &only);
+    void mode(const Interface &interface);
+    void mtus(const std::string &only);
+    void mtu(const Interface &interface);
+    void limits();
+    void highAvailability();
+    void bonds(const std::string &only);
+    void bond(const conf::Bond &bond);
+    void devices(const std::string &only);
+
+    const conf::Settings &settings_;
+    const State &state_;
+    const Failed &failed_;
+    Plan plan_;
+};
+
+void Planner::load(std::string_view module)
+{
+    if (!state_.has(module))
+        add({StepKind::loadModule, std::string(module), {}, {}});
+}
+
+void Planner::adapterModules()
+{
+    for (const auto &adapter : adapterDrivers()) {
+        if (!state_.hardware.contains(adapter.driver) || !settings_.loads(adapter.key, true))
+            continue;
+        load(adapter.driver);
+        if (adapter.rdma != adapter.driver)
+            load(adapter.rdma);
+    }
+}
+
+// A module that nobody has asked for by name is only loaded if it is there.
+void Planner::upperModules()
+{
+    for (const auto &layer : upperLayers()) {
+        const bool asked = settings_.load.contains(layer.key);
+        if (settings_.loads(layer.key, layer.byDefault) &&
+            (asked || state_.available.contains(layer.module)))
+            load(layer.module);
+    }
+    if (settings_.ipoib)
+        load(ipoibModule);
+}
+
+void Planner::describe(const std::string &only)
+{
+    if (!settings_.nodeDescription)
+        return;
+    unsigned number = 0;
+    for (const auto &hca : state_.hcas) {
+        const auto wanted = fmt::format("{} HCA-{}", *settings_.nodeDescription, ++number);
+        if (hca.description != wanted && (only.empty() || only == hca.name))
+            add({StepKind::describeNode, hca.name, wanted, {}});
+    }
+}
+
+void Planner::children(const std::string &only)
+{
+    for (const auto &[parent, pkeys] : settings_.childrenOf) {
+        if (!only.empty() && only != parent)
+            continue;
+        if (!state_.interface(parent)) {
+            plan_.problems.push_back(fmt::format(
+                "no children of {0}: there is no interface {0} (IPOIB_CHILDREN_{0})", parent));
+            continue;
+        }
+        for (const auto pkey : pkeys) {
+            const bool there =
+                std::ranges::any_of(state_.interfaces, [&](const Interface &interface) {
+                    return interface.parent == parent && interface.pkey == pkey;
+                });
+            const auto digits = fmt::format("{:04x}", pkey);
+            if (!there && !state_.interface(fmt::format("{}.{}", parent, digits)))
+                add({StepKind::addChild, parent, digits, {}});
+        }
+    }
+}
+
+void Planner::mode(const Interface &interface)
+{
+    const auto wanted = settings_.modeFor(interface.name);
+    if (!wanted)
+        return;
+    const bool connected = *wanted != conf::Mode::datagram;
+    if (interface.connected.value_or(false) == connected)
+        return;
+    add({*wanted == conf::Mode::automatic ? StepKind::tryMode : StepKind::setMode,
+         interface.name,
+         connected ? "connected" : "datagram",
+         {}});
+}
+
+void Planner::modes(const std::string &only)
+{
+    for (const auto &interface : state_.interfaces)
+        if (only.empty() || only == interface.name)
+            mode(interface);
+}
+
+// In connected mode the wanted MTU, or the largest when the mode was asked for.
+// In datagram mode an MTU that only connected mode can have is none.
+void Planner::mtu(const Interface &interface)
+{
+    auto wanted = settings_.mtuFor(interface.name);
+    const bool connected = interface.connected.value_or(false);
+    const auto mode = settings_.modeFor(interface.name);
+    if (!wanted && connected && mode && *mode != conf::Mode::datagram)
+        wanted = conf::maxConnectedMtu;
+    if (!wanted || *wanted == interface.mtu || (!connected && *wanted > conf::maxDatagramMtu))
+        return;
+    add({StepKind::setMtu, interface.name, std::to_string(*wanted), {}});
+}
+
+void Planner::mtus(const std::string &only)
+{
+    for (const auto &interface : state_.interfaces)
+        if (only.empty() || only == interface.name)
+            mtu(interface);
+}
+
+void Planner::limits()
+{
+    if (!settings_.runSysctl)
+        return;
+    for (const auto &[name, value] : sysctls) {
+        const auto now = state_.sysctls.find(name);
+        if (now != state_.sysctls.end() && now->second < value)
+            add({StepKind::raiseSysctl, std::string(name), std::to_string(value), {}});
+    }
+}
+
+void Planner::highAvailability()
+{
+    if (!settings_.ha) {
+        if (state_.haRunning)
+            add({StepKind::stopHa, {}, {}, {}});
+        return;
+    }
+    if (state_.haRunning)
+        return;
+    for (const auto &name : {settings_.ha->primary, settings_.ha->secondary})
+        if (!state_.interface(name))
+            plan_.problems.push_back(
+                fmt::format("ipoib-ha is not started: there is no interface {}", name));
+    if (state_.interface(settings_.ha->primary) && state_.interface(settings_.ha->secondary))
+        add({StepKind::startHa, settings_.ha->primary, settings_.ha->secondary, {}});
+}
+
+void Planner::bond(const conf::Bond &bond)
+{
+    std::vector<std::string> there;
+    for (const auto &slave : bond.slaves) {
+        if (state_.interface(slave))
+            there.push_back(slave);
+        else
+            plan_.problems.push_back(
+                fmt::format("{} lacks a slave: there is no interface {}", bond.name, slave));
+    }
+    const auto existing = state_.bonds.find(bond.name);
+    const bool complete =
+        existing != state_.bonds.end() && std::ranges::all_of(there, [&](const auto &slave) {
+            return existing->second.contains(slave);
+        });
+    if (!there.empty() && !complete)
+        add({StepKind::startBond, bond.name, fmt::format("{}", fmt::join(bond.addresses, ",")),
+             there});
+}
+
+void Planner::bonds(const std::string &only)
+{
+    for (const auto &one : settings_.bonds)
+        if (only.empty() || std::ranges::find(one.slaves, only) != one.slaves.end())
+            bond(one);
+}
+
+// From below to above: a slave's mode and MTU are settled before its bond.
+void Planner::devices(const std::string &only)
+{
+    if (describe(only); done())
+        return;
+    if (children(only); done())
+        return;
+    if (modes(only); done())
+        return;
+    if (mtus(only); done())
+        return;
+    const bool inHa =
+        settings_.ha && (settings_.ha->primary == only || settings_.ha->secondary == only);
+    if (only.empty() || inHa)
+        highAvailability();
+    if (!done())
+        bonds(only);
+}
+
+Plan Planner::start()
+{
+    if (adapterModules(); done())
+        return std::move(plan_);
+    if (upperModules(); done())
+        return std::move(plan_);
+    devices({});
+    if (!done())
+        limits();
+    return std::move(plan_);
+}
+
+Plan Planner::apply(const std::string &device)
+{
+    const bool known = device.empty() || state_.interface(device) ||
+                       std::ranges::find(state_.hcas, device, &Hca::name) != state_.hcas.end();
+    if (known)
+        devices(device);
+    else
+        plan_.problems.push_back(
+            fmt::format("there is no IPoIB interface or adapter '{}'", device));
+    return std::move(plan_);
+}
+
+// One module at a time: who uses which is read anew after each.
+Plan Planner::stop()
+{
+    if (state_.haRunning)
+        add({StepKind::stopHa, {}, {}, {}});
+    for (const auto &one : settings_.bonds)
+        if (state_.bonds.contains(one.name))
+            add({StepKind::stopBond, one.name, {}, {}});
+    if (done())
+        return std::move(plan_);
+    for (const auto name : unloadOrder()) {
+        const auto module = state_.modules.find(name);
+        if (module == state_.modules.end())
+            continue;
+        const bool used = module->second.references > 0 || !module->second.holders.empty();
+        if (used && staysWhenUsed(name))
+            continue;
+        add({StepKind::unloadModule, std::string(name), {}, {}});
+        if (done())
+            break;
+    }
+    return std::move(plan_);
+}
+
+} // namespace
+
+Plan planStart(const conf::Settings &settings, const State &state, const Failed &failed)
+{
+    return Planner(settings, state, failed).start();
+}
+
+Plan planApply(const conf::Settings &settings, const State &state, const Failed &failed,
+               const std::string &device)
+{
+    return Planner(settings, state, failed).apply(device);
+}
+
+Plan planStop(const conf::Settings &settings, const State &state, const Failed &failed)
+{
+    return Planner(settings, state, failed).stop();
+}
+
+std::vector<std::string> refusals(const conf::Settings &settings, const State &state)
+{
+    std::vector<std::string> why = state.users;
+    if (!settings.allowStop)
+        why.insert(why.begin(), "openib.conf says ALLOW_STOP=no");
+    return why;
+}
+
+std::vector<std::string_view> sysctlNames()
+{
+    std::vector<std::string_view> names;
+    names.reserve(sysctls.size());
+    for (const auto &[name, value] : sysctls)
+        names.push_back(name);
+    return names;
+}
+
+void predict(const Step &step, State &state)
+{
+    const auto interface = std::ranges::find(state.interfaces, step.target, &Interface::name);
+    const bool found = interface != state.interfaces.end();
+    switch (step.kind) {
+    case StepKind::loadModule:
+        state.modules.try_emplace(step.target);
+        break;
+    case StepKind::unloadModule:
+        state.modules.erase(step.target);
+        for (auto &[name, module] : state.modules)
+            std::erase(module.holders, step.target);
+        if (step.target == ipoibModule)
+            state.interfaces.clear();
+        break;
+    case StepKind::describeNode:
+        for (auto &hca : state.hcas)
+            if (hca.name == step.target)
+                hca.description = step.value;
+        break;
+    case StepKind::addChild:
+        if (found) {
+            Interface child = *interface;
+            child.name += "." + step.value;
+            child.parent = step.target;
+            child.pkey = static_cast<std::uint16_t>(std::stoul(step.value, nullptr, 16));
+            state.interfaces.push_back(std::move(child));
+        }
+        break;
+    case StepKind::setMode:
+    case StepKind::tryMode:
+        if (found)
+            interface->connected = step.value == "connected";
+        break;
+    case StepKind::setMtu:
+        if (found)
+            interface->mtu = static_cast<unsigned>(std::stoul(step.value));
+        break;
+    case StepKind::raiseSysctl:
+        state.sysctls[step.target] = std::stoull(step.value);
+        break;
+    case StepKind::startHa:
+    case StepKind::stopHa:
+        state.haRunning = step.kind == StepKind::startHa;
+        break;
+    case StepKind::startBond:
+        state.bonds[step.target].insert(step.arguments.begin(), step.arguments.end());
+        break;
+    case StepKind::stopBond:
+        state.bonds.erase(step.target);
+        break;
+    }
+}
+
+} // namespace openipoib::openib

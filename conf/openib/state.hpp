@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// What the machine looks like: adapters, ports, interfaces, modules, and what
+// stands in the way of a stop. Plain data, read anew before every decision.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace openipoib::openib
+{
+
+struct Port {
+    unsigned number = 1;
+    std::string state;    // "ACTIVE", "DOWN", ...
+    std::string physical; // "LinkUp", "Polling", ...
+    std::string layer;    // "InfiniBand", "Ethernet"
+    std::string rate;     // "40 Gb/sec (4X QDR)"
+    unsigned lid = 0;
+    std::string gid; // index 0, 32 hexadecimal digits
+};
+
+struct Hca {
+    std::string name;
+    std::string description;
+    std::vector<Port> ports;
+};
+
+struct Interface {
+    std::string name;
+    std::optional<bool> connected; // nullopt: the driver has no modes
+    unsigned mtu = 0;
+    std::uint16_t pkey = 0xFFFF;
+    bool up = false;
+    bool running = false; // with a carrier
+    std::string parent;   // of a P_Key child
+    std::string master;   // bond it is in
+    std::string hca;      // "" when unknown
+    unsigned port = 0;
+};
+
+struct Module {
+    int references = 0;
+    std::vector<std::string> holders;
+};
+
+struct State {
+    std::vector<Hca> hcas;                              // by name
+    std::vector<Interface> interfaces;                  // by name
+    std::map<std::string, Module, std::less<>> modules; // loaded, and can be unloaded
+    std::set<std::string, std::less<>> builtIn;         // part of the kernel
+    std::set<std::string, std::less<>> available;       // could be loaded
+    std::set<std::string, std::less<>> hardware;        // drivers that the PCI devices ask for
+    std::map<std::string, std::set<std::string>, std::less<>> bonds; // and their slaves
+    std::map<std::string, std::uint64_t, std::less<>> sysctls;
+    bool haRunning = false;
+    std::vector<std::string> users; // of the stack, in words: "opensm (pid 12) uses umad0"
+
+    [[nodiscard]] const Interface *interface(std::string_view name) const
+    {
+        for (const auto &one : interfaces)
+            if (one.name == name)
+                return &one;
+        return nullptr;
+    }
+    [[nodiscard]] bool has(std::string_view module) const
+    {
+        return modules.contains(module) || builtIn.contains(module);
+    }
+};
+
+} // namespace openipoib::openib

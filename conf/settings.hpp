@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// What a file openib.conf asks for, checked.
+//
+//   const Reading reading = readSettings(text, {.hostName = "node1"});
+//   for (const auto &d : reading.diagnostics) print(render(d, path));
+//   if (!hasErrors(reading.diagnostics)) use(reading.settings);
+//
+// A file with an error must not be used at all: what the settings hold then is
+// not what its author meant.
+#pragma once
+
+#include "conf/diagnostic.hpp"
+#include "conf/scan.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace openipoib::conf
+{
+
+// SET_IPOIB_CM. automatic: connected where driver and adapter can, else datagram.
+enum class Mode { datagram, connected, automatic };
+
+struct HaPair {
+    std::string primary = "ib0";
+    std::string secondary = "ib1";
+};
+
+struct Bond {
+    std::string name;
+    std::vector<std::string> addresses; // as written, at least one
+    std::vector<std::string> slaves;    // at least one
+};
+
+struct Settings {
+    bool onBoot = true;
+    bool allowStop = true;
+    bool ipoib = true; // IPOIB_LOAD
+    bool runSysctl = false;
+    std::map<std::string, bool, std::less<>> load; // other *_LOAD keys, those that are set
+    std::optional<std::string> nodeDescription;
+
+    std::optional<Mode> mode; // of every interface; nullopt: left as it is
+    std::optional<unsigned> mtu;
+    std::map<std::string, Mode, std::less<>> modeOf;
+    std::map<std::string, unsigned, std::less<>> mtuOf;
+    std::map<std::string, std::vector<std::uint16_t>, std::less<>> childrenOf;
+
+    std::optional<HaPair> ha;
+    std::vector<Bond> bonds; // empty with ha: it wins
+
+    // What is wanted for one interface; a child without keys of its own is
+    // treated as every other interface.
+    [[nodiscard]] std::optional<Mode> modeFor(std::string_view interface) const;
+    [[nodiscard]] std::optional<unsigned> mtuFor(std::string_view interface) const;
+    // The value of a *_LOAD key.
+    [[nodiscard]] bool loads(std::string_view key, bool byDefault) const;
+};
+
+struct Reading {
+    Settings settings;
+    Diagnostics diagnostics; // in the order of the file
+};
+
+inline constexpr unsigned minMtu = 68;
+inline constexpr unsigned maxDatagramMtu = 4092;
+inline constexpr unsigned maxConnectedMtu = 65520;
+
+[[nodiscard]] Reading readSettings(std::string_view text, const Environment &environment);
+
+} // namespace openipoib::conf

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+#include "conf/values.hpp"
+
+#include "conf/keys.hpp"
+#include "conf/nearest.hpp"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace openipoib::conf
+{
+
+namespace
+{
+
+std::unexpected<Misfit> misfit(std::string_view value, std::string cure)
+{
+    return std::unexpected(
+        Misfit{"'" + printable(value) + "' is no possible value", std::move(cure)});
+}
+
+std::string lower(std::string_view text)
+{
+    std::string out(text);
+    for (char &c : out)
+        if (c >= 'A' && c <= 'Z')
+            c = static_cast<char>(c - 'A' + 'a');
+    return out;
+}
+
+std::vector<std::string> split(std::string_view value)
+{
+    std::vector<std::string> out;
+    while (!value.empty()) {
+        const auto at = value.find_first_of(", \t");
+        if (at != 0)
+            out.emplace_back(value.substr(0, at));
+        value = at == std::string_view::npos ? std::string_view{} : value.substr(at + 1);
+    }
+    return out;
+}
+
+template <typename T> std::optional<T> number(std::string_view text, int base = 10)
+{
+    T value{};
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+    if (error != std::errc{} || stop != text.data() + text.size() || text.empty())
+        return std::nullopt;
+    return value;
+}
+
+// Text that means yes or no to a human, but never did in this file.
+std::optional<std::string_view> meantAs(std::string_view value)
+{
+    static constexpr std::array<std::string_view, 7> yes{"y", "true",   "t",      "on",
+                                                         "1", "enable", "enabled"};
+    static constexpr std::array<std::string_view, 8> no{"n", "false",   "f",        "off",
+                                                        "0", "disable", "disabled", "none"};
+    const std::string word = lower(value);
+    if (std::ranges::find(yes, word) != yes.end() || distance(word, "yes") == 1)
+        return "yes";
+    if (std::ranges::find(no, word) != no.end())
+        return "no";
+    return std::nullopt;
+}
+
+} // namespace
+
+Parsed<bool> parseYesNo(std::string_view value)
+{
+    const std::string word = lower(value);
+    if (word == "yes" || word == "no")
+        return word == "yes";
+    const auto meant = meantAs(value);
+    return misfit(value, "expected yes or no" +
+                             (meant ? ", write " + std::string(*meant) : std::string()));
+}
+
+Parsed<Mode> parseMode(std::string_view value)
+{
+    const std::string word = lower(value);
+    if (word == "yes")
+        return Mode::connected;
+    if (word == "no")
+        return Mode::datagram;
+    if (word == "auto")
+        return Mode::automatic;
+    if (word == "connected" || word == "datagram")
+        return misfit(value, "expected yes, no or auto, write " +
+                                 std::string(word == "connected" ? "yes" : "no"));
+    const auto meant = meantAs(value);
+    return misfit(value, "expected yes, no or auto" +
+                             (meant ? ", write " + std::string(*meant) : std::string()));
+}
+
+Parsed<unsigned> parseMtu(std::string_view value)
+{
+    const auto bytes = number<unsigned>(value);
+    if (!bytes || *bytes < minMtu || *bytes > maxConnectedMtu)
+        return misfit(value, "expected a number of bytes from 68 to 65520");
+    return *bytes;
+}
+
+Parsed<std::string> parseDevice(std::string_view value)
+{
+    if (!isDeviceName(value))
+        return misfit(value, "expected the name of one interface, for example ib0");
+    return std::string(value);
+}
+
+Parsed<std::vector<std::string>> parseDevices(std::string_view value)
+{
+    const auto names = split(value);
+    if (names.empty())
+        return misfit(value, "expected names separated by commas, for example ib0,ib1");
+    for (auto name = names.begin(); name != names.end(); ++name) {
+        if (!isDeviceName(*name))
+            return misfit(*name, "expected names of at most 15 characters, separated by commas");
+        if (std::find(names.begin(), name, *name) != name)
+            return std::unexpected(
+                Misfit{"'" + printable(*name) + "' comes twice", "remove one of them"});
+    }
+    return names;
+}
+
+Parsed<std::vector<std::string>> parseAddresses(std::string_view value)
+{
+    const auto words = split(value);
+    if (words.empty())
+        return misfit(value, "expected an address, for example 10.10.10.1/24");
+    for (const auto &word : words) {
+        const auto slash = word.find('/');
+        const std::string address = word.substr(0, slash);
+        std::array<unsigned char, 16> binary{};
+        const bool ipv4 = ::inet_pton(AF_INET, address.c_str(), binary.data()) == 1;
+        if (!ipv4 && ::inet_pton(AF_INET6, address.c_str(), binary.data()) != 1)
+            return misfit(word, "expected an IPv4 or IPv6 address, for example 10.10.10.1/24");
+        if (slash == std::string::npos)
+            continue;
+        const auto bits = number<unsigned>(std::string_view(word).substr(slash + 1));
+        if (!bits || *bits > (ipv4 ? 32U : 128U))
+            return misfit(word, std::string("expected a prefix length from 0 to ") +
+                                    (ipv4 ? "32" : "128") + " behind the slash");
+    }
+    return words;
+}
+
+Parsed<std::vector<std::uint16_t>> parsePkeys(std::string_view value)
+{
+    static constexpr auto expected = "expected partition keys, for example 0x8001,0x8002";
+    std::vector<std::uint16_t> pkeys;
+    for (const auto &word : split(value)) {
+        auto digits = std::string_view(word);
+        if (digits.starts_with("0x") || digits.starts_with("0X"))
+            digits.remove_prefix(2);
+        const auto pkey = number<std::uint16_t>(digits, 16);
+        if (!pkey || (*pkey & 0x7FFF) == 0)
+            return misfit(word, expected);
+        const auto full = static_cast<std::uint16_t>(*pkey | 0x8000);
+        if (full == 0xFFFF)
+            return misfit(word, "the parent itself is the interface of this partition");
+        if (std::ranges::find(pkeys, full) != pkeys.end())
+            return std::unexpected(
+                Misfit{"'" + printable(word) + "' comes twice", "remove one of them"});
+        pkeys.push_back(full);
+    }
+    if (pkeys.empty())
+        return misfit(value, expected);
+    return pkeys;
+}
+
+Parsed<std::string> parseText(std::string_view value)
+{
+    if (value.size() > 56)
+        return misfit(value, "expected at most 56 bytes, \" HCA-1\" is added");
+    if (!std::ranges::all_of(value, [](char c) { return c >= ' ' && c < 0x7F; }))
+        return misfit(value, "expected printable ASCII characters");
+    return std::string(value);
+}
+
+} // namespace openipoib::conf

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+#include "io/file.hpp"
+
+#include "io/unique_fd.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+namespace openipoib::io
+{
+
+Result<std::string> readFile(const std::string &path, std::size_t limit)
+{
+    const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd)
+        return systemFail(path);
+    std::string content;
+    std::array<char, 4096> part{};
+    for (;;) {
+        const ssize_t got = ::read(fd.get(), part.data(), part.size());
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return systemFail(path);
+        if (got == 0)
+            return content;
+        content.append(part.data(), static_cast<std::size_t>(got));
+        if (content.size() > limit)
+            return fail(EFBIG, path);
+    }
+}
+
+std::string readLine(const std::string &path)
+{
+    auto content = readFile(path);
+    if (!content)
+        return {};
+    const auto last = content->find_last_not_of(" \t\r\n");
+    return content->substr(0, last == std::string::npos ? 0 : last + 1);
+}
+
+Result<void> writeFile(const std::string &path, std::string_view text)
+{
+    const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
+    if (!fd)
+        return systemFail(path);
+    const ssize_t written = ::write(fd.get(), text.data(), text.size());
+    if (written < 0)
+        return systemFail(path);
+    if (static_cast<std::size_t>(written) != text.size())
+        return fail(EIO, path);
+    return {};
+}
+
+std::vector<std::string> folder(const std::string &path)
+{
+    struct Close {
+        void operator()(DIR *directory) const { ::closedir(directory); }
+    };
+    std::vector<std::string> names;
+    const std::unique_ptr<DIR, Close> directory(::opendir(path.c_str()));
+    if (!directory)
+        return names;
+    while (const dirent *entry = ::readdir(directory.get())) { // NOLINT(concurrency-mt-unsafe)
+        const std::string name(static_cast<const char *>(entry->d_name));
+        if (name != "." && name != "..")
+            names.push_back(name);
+    }
+    std::ranges::sort(names);
+    return names;
+}
+
+} // namespace openipoib::io

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+#include "io/process.hpp"
+
+#include "io/unique_fd.hpp"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <array>
+
+namespace openipoib::io
+{
+
+namespace
+{
+
+constexpr std::size_t maxOutput = 64 << 10;
+
+std::string findProgram(const std::string &name)
+{
+    if (name.find('/') != std::string::npos)
+        return name;
+    for (const char *place : {"/usr/sbin/", "/usr/bin/", "/sbin/", "/bin/"})
+        if (std::string path = place + name; ::access(path.c_str(), X_OK) == 0)
+            return path;
+    return {};
+}
+
+// output: where standard output and error go.
+Result<pid_t> spawn(const std::vector<std::string> &argv, int output, bool session)
+{
+    const std::string path = argv.empty() ? std::string() : findProgram(argv[0]);
+    if (path.empty())
+        return fail(ENOENT, argv.empty() ? "" : argv[0]);
+    std::vector<char *> words;
+    words.reserve(argv.size() + 1);
+    for (const auto &word : argv)
+        words.push_back(const_cast<char *>(word.c_str()));
+    words.push_back(nullptr);
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    ::posix_spawn_file_actions_init(&files);
+    ::posix_spawnattr_init(&attributes);
+    ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    ::posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
+    ::posix_spawn_file_actions_adddup2(&files, output, STDERR_FILENO);
+    if (session)
+        ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+    pid_t pid = 0;
+    const int status =
+        ::posix_spawn(&pid, path.c_str(), &files, &attributes, words.data(), environ);
+    ::posix_spawn_file_actions_destroy(&files);
+    ::posix_spawnattr_destroy(&attributes);
+    if (status)
+        return fail(status, argv[0]);
+    return pid;
+}
+
+} // namespace
+
+Result<Finished> runProgram(const std::vector<std::string> &argv)
+{
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) < 0)
+        return systemFail("pipe");
+    const UniqueFd reading(ends[0]);
+    UniqueFd writing(ends[1]);
+    const auto pid = spawn(argv, writing.get(), false);
+    writing.reset();
+    if (!pid)
+        return std::unexpected(pid.error());
+    Finished finished;
+    std::array<char, 4096> part{};
+    for (;;) {
+        const ssize_t got = ::read(reading.get(), part.data(), part.size());
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        if (finished.output.size() < maxOutput)
+            finished.output.append(part.data(), static_cast<std::size_t>(got));
+    }
+    int status = 0;
+    while (::waitpid(*pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return systemFail(argv[0]);
+    finished.status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    return finished;
+}
+
+Result<void> startProgram(const std::vector<std::string> &argv)
+{
+    const UniqueFd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+    if (!nowhere)
+        return systemFail("/dev/null");
+    const auto pid = spawn(argv, nowhere.get(), true);
+    if (!pid)
+        return std::unexpected(pid.error());
+    return {};
+}
+
+} // namespace openipoib::io

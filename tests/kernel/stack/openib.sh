@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# shellcheck shell=bash
+# openib on a real stack: start, again, hot-plug, stop, and what it refuses.
+# OPENIB names the program.
+source "$STACK/lib.sh"
+
+conf=/run/openib.conf
+said=/run/openib.said
+
+# openib STATUS ARGUMENTS...: run it; it has to end with that status
+openib() {
+	local expected=$1 status=0
+	shift
+	echo "# openib $*"
+	"$OPENIB" -c "$conf" "$@" >"$said" 2>&1 || status=$?
+	cat "$said"
+	((status == expected)) || fail "openib $*: status $status, not $expected"
+}
+
+says() {
+	grep -qF -- "$1" "$said" || fail "openib did not say: $1"
+}
+
+configure() {
+	printf '%s\n' "$@" >"$conf"
+}
+
+is() {
+	local value
+	value=$(cat "$1")
+	[[ $value == "$2" ]] || fail "$1 is '$value', not '$2'"
+}
+
+is_loaded() {
+	[[ -e /sys/module/ib_ipoib ]]
+}
+
+modules_in_place() {
+	local folder
+	folder=/lib/modules/$(uname -r)
+	mount -t tmpfs tmpfs /lib/modules
+	mkdir -p "$folder/updates" /run/modprobe.d
+	cp "$IPOIB_KO" "$folder/updates"
+	: >"$folder/modules.order"
+	: >"$folder/modules.builtin"
+	depmod
+	# What guards ib_ipoib in an installed system, with this program.
+	sed "s|@SBINDIR@/openib|$OPENIB -c $conf|" \
+		"$STACK/../../../scripts/service/modprobe.conf.in" >/run/modprobe.d/openib.conf
+}
+
+# Whether the driver has connected mode
+probe_driver() {
+	step "which driver"
+	configure 'SET_IPOIB_CM=auto'
+	openib 0 start
+	CONNECTED=no
+	[[ $(cat /sys/class/net/ib0/mode) != connected ]] || CONNECTED=yes
+	# What a shell can do, openib can.
+	if echo connected 2>/dev/null >/sys/class/net/ib0/mode && [[ $CONNECTED == no ]]; then
+		fail "ib0 has connected mode, and openib did not set it"
+	fi
+	echo "connected mode: $CONNECTED"
+	[[ $CONNECTED == yes ]] || says "ib0: no connected mode, stays in datagram mode"
+	openib 0 stop
+	! is_loaded || fail "ib_ipoib is loaded after the stop"
+}
+
+refusals() {
+	step "a broken file changes nothing"
+	configure 'SET_IPOIB_CM=yes' 'IPOIB_LOD=no'
+	openib 6 start
+	says "$conf:2:1: error: IPOIB_LOD: unknown key; did you mean IPOIB_LOAD?"
+	! is_loaded || fail "ib_ipoib is loaded all the same"
+	step "IPOIB_LOAD=no counts for modprobe, too"
+	configure 'IPOIB_LOAD=no'
+	openib 0 start
+	! modprobe ib_ipoib 2>/dev/null || fail "modprobe has loaded ib_ipoib"
+	! is_loaded || fail "ib_ipoib is loaded"
+	configure 'IPOIB_LOAD=yes'
+	modprobe ib_ipoib
+	is_loaded || fail "ib_ipoib is not loaded"
+	openib 0 stop
+	configure 'ONBOOT=no'
+	openib 0 start --boot
+	! is_loaded || fail "ib_ipoib is loaded in spite of ONBOOT=no"
+}
+
+start_connected() {
+	step "the lines of the OFED notes"
+	configure 'SET_IPOIB_CM=yes' 'IPOIB_MTU=65520' 'NODE_DESC=tester'
+	if [[ $CONNECTED == no ]]; then
+		openib 2 start
+		says "failed: set ib0 to connected mode"
+		says "the driver or the adapter of ib0 has no connected mode; set SET_IPOIB_CM_ib0=no"
+		configure 'SET_IPOIB_CM=auto' 'IPOIB_MTU=2000' 'NODE_DESC=tester'
+		openib 0 start
+		is /sys/class/net/ib0/mtu 2000
+	else
+		openib 0 start
+		is /sys/class/net/ib0/mode connected
+		is /sys/class/net/ib1/mode connected
+		is /sys/class/net/ib0/mtu 65520
+	fi
+	is /sys/class/infiniband/sib0/node_desc "tester HCA-1"
+	is /sys/class/infiniband/sib1/node_desc "tester HCA-2"
+	openib 0 start
+	[[ $CONNECTED == no || ! -s $said ]] || fail "a second start found something to do"
+	openib 0 status
+	says "tester HCA-1"
+}
+
+hot_plug() {
+	local mtu begin
+	mtu=$(cat /sys/class/net/ib0/mtu)
+	step "an interface comes back as it was"
+	rdma link delete sib0
+	wait_for 10 gone /sys/class/net/ib0
+	rdma link add sib0 type sib netdev va
+	wait_for 10 test -e /sys/class/net/ib0
+	begin=${EPOCHREALTIME/./}
+	openib 0 apply ib0
+	openib 0 apply sib0
+	echo "restored in $(((${EPOCHREALTIME/./} - begin) / 1000)) ms"
+	is /sys/class/net/ib0/mtu "$mtu"
+	[[ $CONNECTED == no ]] || is /sys/class/net/ib0/mode connected
+	is /sys/class/infiniband/sib0/node_desc "tester HCA-1"
+	openib 2 apply ib7
+	says "there is no IPoIB interface or adapter 'ib7'"
+}
+
+children() {
+	[[ $CONNECTED == yes ]] || return 0
+	step "children"
+	configure 'SET_IPOIB_CM=yes' 'IPOIB_CHILDREN_ib0=8001' 'IPOIB_MTU_ib0.8001=2044' \
+		'SET_IPOIB_CM_ib0.8001=no'
+	openib 0 apply
+	is /sys/class/net/ib0.8001/pkey 0x8001
+	is /sys/class/net/ib0.8001/mode datagram
+	is /sys/class/net/ib0.8001/mtu 2044
+}
+
+stop_in_use() {
+	step "no stop under a running subnet manager"
+	wait_for 20 port_is sib0 INIT
+	start_sm
+	openib 7 stop
+	says "not stopped: opensm (process"
+	openib 7 restart
+	is_loaded || fail "ib_ipoib has gone all the same"
+	stop_sm
+	configure 'ALLOW_STOP=no'
+	openib 7 stop
+	configure 'SET_IPOIB_CM=auto'
+	openib 0 restart
+	is_loaded || fail "ib_ipoib is not loaded after a restart"
+	openib 0 stop
+	! is_loaded || fail "ib_ipoib is loaded after the stop"
+	openib 0 stop
+}
+
+modules_in_place
+cable
+load_sib
+hcas
+probe_driver
+refusals
+start_connected
+hot_plug
+children
+stop_in_use
+step "away"
+rdma link delete sib0
+rdma link delete sib1
+rmmod sib
+ip link delete va

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// The readers of sysfs and procfs, on folders made up for them.
+#include "conf/openib/linux_state.hpp"
+
+#include "io/file.hpp"
+#include "io/process.hpp"
+
+#include <gtest/gtest.h>
+#include <linux/if_arp.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace openipoib::openib
+{
+namespace
+{
+
+namespace fs = std::filesystem;
+
+class LinuxState : public testing::Test
+{
+  protected:
+    void SetUp() override
+    {
+        std::string name = (fs::temp_directory_path() / "openib-XXXXXX").string();
+        ASSERT_TRUE(::mkdtemp(name.data()));
+        top = name;
+        roots = {.sys = (top / "sys").string(), .proc = (top / "proc").string()};
+    }
+    void TearDown() override { fs::remove_all(top); }
+
+    void put(const std::string &path, const std::string &text) const
+    {
+        fs::create_directories((top / path).parent_path());
+        std::ofstream(top / path) << text;
+    }
+
+    static netlink::Link link(int index, const std::string &name, std::uint16_t type)
+    {
+        netlink::Link out;
+        out.index = index;
+        out.name = name;
+        out.type = type;
+        return out;
+    }
+
+    fs::path top;
+    Roots roots;
+};
+
+TEST_F(LinuxState, NothingIsNoError)
+{
+    EXPECT_TRUE(readHcas(roots).empty());
+    EXPECT_TRUE(readModules(roots).empty());
+    EXPECT_TRUE(readUsers(roots).empty());
+    EXPECT_TRUE(readAliases(roots).empty());
+    EXPECT_EQ(findProcess(roots, {"ipoib-ha"}), 0);
+    EXPECT_FALSE(readSysctl(roots, "net.core.rmem_max"));
+}
+
+TEST_F(LinuxState, HcasAndInterfaces)
+{
+    const std::string hca = "sys/class/infiniband/sib0";
+    put(hca + "/node_desc", "node1 sib0\n");
+    put(hca + "/ports/1/state", "4: ACTIVE\n");
+    put(hca + "/ports/1/phys_state", "5: LinkUp\n");
+    put(hca + "/ports/1/link_layer", "InfiniBand\n");
+    put(hca + "/ports/1/lid", "0x2a\n");
+    put(hca + "/ports/1/gids/0", "fe80:0000:0000:0000:5054:00ff:fe1b:0100\n");
+    put("sys/class/net/ib0/mode", "connected\n");
+    put("sys/class/net/ib0/pkey", "0xffff\n");
+    put("sys/class/net/ib0.8001/pkey", "0x8001\n");
+    put("sys/class/net/ib0.8001/parent", "ib0\n");
+
+    const auto hcas = readHcas(roots);
+    ASSERT_EQ(hcas.size(), 1u);
+    EXPECT_EQ(hcas[0].description, "node1 sib0");
+    ASSERT_EQ(hcas[0].ports.size(), 1u);
+    EXPECT_EQ(hcas[0].ports[0].state, "ACTIVE");
+    EXPECT_EQ(hcas[0].ports[0].lid, 42u);
+
+    const auto eth = link(2, "eth0", ARPHRD_ETHER);
+    auto ib0 = link(3, "ib0", ARPHRD_INFINIBAND);
+    ib0.master = 9;
+    ib0.address = {0, 0, 0, 2, 0xFE, 0x80, 0, 0, 0, 0, 0, 0, 0x50, 0x54, 0, 0xFF, 0xFE, 0x1B, 1, 0};
+    const auto child = link(4, "ib0.8001", ARPHRD_INFINIBAND);
+    auto bond = link(9, "bond0", ARPHRD_INFINIBAND + 1);
+    bond.kind = "bond";
+    const std::vector links{eth, ib0, child, bond};
+    const auto interfaces = readInterfaces(roots, links, hcas);
+    ASSERT_EQ(interfaces.size(), 2u);
+    EXPECT_EQ(interfaces[0].name, "ib0");
+    EXPECT_EQ(interfaces[0].connected, true);
+    EXPECT_EQ(interfaces[0].hca, "sib0");
+    EXPECT_EQ(interfaces[0].port, 1u);
+    EXPECT_EQ(interfaces[0].master, "bond0");
+    EXPECT_FALSE(interfaces[1].connected) << "no mode file";
+    EXPECT_EQ(interfaces[1].parent, "ib0");
+    EXPECT_EQ(interfaces[1].pkey, 0x8001);
+    EXPECT_EQ(readBonds(links).at("bond0"), std::set<std::string>{"ib0"});
+}
+
+TEST_F(LinuxState, Modules)
+{
+    put("sys/module/ib_core/initstate", "live\n");
+    put("sys/module/ib_core/refcnt", "3\n");
+    put("sys/module/ib_core/holders/ib_ipoib/x", "");
+    put("sys/module/ib_uverbs/parameters/x", ""); // built in: no state
+    put("sys/module/ext4/initstate", "live\n");
+    const auto modules = readModules(roots);
+    ASSERT_EQ(modules.size(), 1u);
+    EXPECT_EQ(modules.at("ib_core").references, 3);
+    EXPECT_EQ(modules.at("ib_core").holders, std::vector<std::string>{"ib_ipoib"});
+}
+
+TEST_F(LinuxState, Users)
+{
+    put("proc/7/comm", "opensm\n");
+    fs::create_directories(top / "proc/7/fd");
+    fs::create_symlink("/dev/infiniband/umad0", top / "proc/7/fd/4");
+    fs::create_symlink("/dev/null", top / "proc/7/fd/0");
+    put("proc/8/comm", "ipoib-ha\n");
+    put("proc/8/stat", "8 (ipoib-ha) S 1");
+    fs::create_directories(top / "proc/8/fd");
+    fs::create_symlink("/dev/infiniband/uverbs0", top / "proc/8/fd/4");
+    put("proc/self/mounts", "/dev/sda1 / ext4 rw 0 0\n"
+                            "server:/data /data nfs4 rw,proto=rdma,port=20049 0 0\n");
+    put("sys/class/scsi_host/host3/proc_name", "iser\n");
+    EXPECT_EQ(readUsers(roots), (std::vector<std::string>{"opensm (process 7) uses umad0",
+                                                          "/data is mounted over RDMA",
+                                                          "SCSI host3 is a session of iSER"}));
+    EXPECT_EQ(findProcess(roots, {"ipoib-ha"}), 8);
+    put("proc/8/stat", "8 (ipoib-ha) Z 1");
+    EXPECT_EQ(findProcess(roots, {"ipoib-ha"}), 0) << "a zombie has ended";
+}
+
+TEST_F(LinuxState, AliasesOfPossibleAdapters)
+{
+    put("sys/bus/pci/devices/0/class", "0x020700\n");
+    put("sys/bus/pci/devices/0/modalias", "pci:v000015B3\n");
+    put("sys/bus/pci/devices/1/class", "0x030000\n");
+    put("sys/bus/pci/devices/1/modalias", "pci:v00001234\n");
+    EXPECT_EQ(readAliases(roots), std::vector<std::string>{"pci:v000015B3"});
+}
+
+TEST_F(LinuxState, Files)
+{
+    put("a", "text \n\n");
+    EXPECT_EQ(io::readLine((top / "a").string()), "text");
+    EXPECT_EQ(io::readFile((top / "a").string(), 3).error().code, EFBIG);
+    EXPECT_EQ(io::readFile((top / "b").string()).error().code, ENOENT);
+    EXPECT_EQ(io::writeFile((top / "b").string(), "x").error().code, ENOENT) << "never created";
+    EXPECT_TRUE(io::writeFile((top / "a").string(), "new"));
+    EXPECT_EQ(io::readLine((top / "a").string()), "new");
+    EXPECT_EQ(io::writeFile("/dev/full", "x").error().code, ENOSPC);
+}
+
+TEST(Process, StatusAndOutput)
+{
+    const auto done = io::runProgram({"sh", "-c", "echo out; echo err >&2; exit 3"});
+    ASSERT_TRUE(done);
+    EXPECT_EQ(done->status, 3);
+    EXPECT_EQ(done->output, "out\nerr\n");
+    EXPECT_EQ(io::runProgram({"sh", "-c", "kill -TERM $$"})->status, 128 + 15);
+    EXPECT_EQ(io::runProgram({"no-such-program"}).error().code, ENOENT);
+    EXPECT_EQ(io::runProgram({}).error().code, ENOENT);
+}
+
+} // namespace
+} // namespace openipoib::openib
