@@ -34,7 +34,7 @@ Fabric::Fabric(Topology topology, Random random)
         Seat &seat = seats_.emplace_back(*this, index);
         seat.node = std::make_unique<Node>(node, seat);
         seat.ends.resize(node.ports.size() + 1);
-        for (std::uint8_t port = 1; port <= node.ports.size(); ++port)
+        for (std::uint8_t port = 1; port <= seat.node->portCount(); ++port)
             seat.ends[port].peer = node.port(port).peer;
     }
 }
@@ -51,9 +51,9 @@ io::Result<std::size_t> Fabric::attach(PortRef port, Cable &cable)
             return io::fail(EINVAL, "\"" + node.name + "\" has no cable to a switch there");
         at = *peer;
         seats_[port.node].node.reset(); // a real one
-        for (std::uint8_t other = 1; other <= node.ports.size(); ++other)
-            if (const auto far = node.port(other).peer)
-                end(*far).peer.reset();
+        for (const TopologyPort &other : node.ports)
+            if (other.peer)
+                end(*other.peer).peer.reset();
     } else if (end(port).peer) {
         return io::fail(EBUSY, "\"" + node.name + "\" has a link there");
     }
@@ -73,7 +73,7 @@ io::Result<std::size_t> Fabric::attach(PortRef port, Cable &cable)
 void Fabric::start(Time now)
 {
     for (Seat &seat : seats_)
-        for (std::uint8_t port = 1; seat.node && port < seat.ends.size(); ++port)
+        for (std::uint8_t port = 1; seat.node && port <= seat.node->portCount(); ++port)
             train({seat.index, port}, now);
     settle(now);
 }

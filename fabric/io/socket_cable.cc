@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 namespace openipoib::fabric
 {
@@ -54,7 +55,7 @@ io::Result<std::unique_ptr<SocketCable>> SocketCable::open(std::string_view desc
     return io::fail(EINVAL, "expected netdev:NAME, tap:NAME or unix:PATH");
 }
 
-io::Result<std::unique_ptr<SocketCable>> SocketCable::openNetdev(std::string name)
+io::Result<std::unique_ptr<SocketCable>> SocketCable::openNetdev(const std::string &name)
 {
     auto socket = io::PacketSocket::open(name, link::ethertype);
     if (!socket)
@@ -85,7 +86,7 @@ io::Result<std::unique_ptr<SocketCable>> SocketCable::openTap(const std::string 
         Kind::tap, std::move(fd), address, static_cast<std::uint32_t>(request.ifr_mtu)));
 }
 
-io::Result<std::unique_ptr<SocketCable>> SocketCable::openLocal(std::string path,
+io::Result<std::unique_ptr<SocketCable>> SocketCable::openLocal(const std::string &path,
                                                                 const io::MacAddress &address)
 {
     io::UniqueFd fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -102,7 +103,7 @@ io::Result<std::unique_ptr<SocketCable>> SocketCable::openLocal(std::string path
         ::setsockopt(fd.get(), SOL_SOCKET, option, &bufferBytes, sizeof bufferBytes);
     std::unique_ptr<SocketCable> cable(
         new SocketCable(Kind::local, std::move(fd), address, mostFrame));
-    cable->path_ = std::move(path);
+    cable->path_ = path;
     return cable;
 }
 
@@ -169,8 +170,9 @@ void SocketCable::receive(const Handler &handler)
             continue;
         if (got < 0)
             return; // nothing there, or the device is down: it may come back
-        if (kind_ == Kind::netdev &&
-            reinterpret_cast<const sockaddr_ll &>(from).sll_pkttype == PACKET_OUTGOING)
+        sockaddr_ll sender{};
+        std::memcpy(&sender, &from, sizeof sender);
+        if (kind_ == Kind::netdev && sender.sll_pkttype == PACKET_OUTGOING)
             continue;
         if (kind_ == Kind::local && fromSize > sizeof(sa_family_t)) {
             remoteSize_ = std::min<socklen_t>(fromSize, sizeof remote_);

@@ -57,11 +57,12 @@ class SocketCable final : public Cable
         : kind_(kind), fd_(std::move(fd)), address_(address), maxFrame_(maxFrame)
     {
     }
-    [[nodiscard]] static io::Result<std::unique_ptr<SocketCable>> openNetdev(std::string name);
+    [[nodiscard]] static io::Result<std::unique_ptr<SocketCable>>
+    openNetdev(const std::string &name);
     [[nodiscard]] static io::Result<std::unique_ptr<SocketCable>>
     openTap(const std::string &name, const io::MacAddress &address);
     [[nodiscard]] static io::Result<std::unique_ptr<SocketCable>>
-    openLocal(std::string path, const io::MacAddress &address);
+    openLocal(const std::string &path, const io::MacAddress &address);
     [[nodiscard]] Sent trySend(const io::MacAddress &to, const Frame &frame);
 
     Kind kind_;

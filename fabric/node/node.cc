@@ -35,8 +35,8 @@ Node::Node(const TopologyNode &description, NodeListener &listener)
            })
 {
     ports_.emplace_back(Port::Identity{.kind = description_.kind, .guid = description_.guid});
-    for (std::uint8_t number = 1; number <= description_.ports.size(); ++number) {
-        const TopologyPort &port = description_.port(number);
+    for (const TopologyPort &port : description_.ports) {
+        const auto number = static_cast<std::uint8_t>(ports_.size());
         ports_.emplace_back(Port::Identity{.number = number,
                                            .kind = description_.kind,
                                            .guid = description_.portGuid(number),

@@ -25,7 +25,7 @@ LONGEST = ("kill", "verbs", "loss", "fault-make", "reload", "malformed", "fault"
 
 CMAKE = build.TOP / "build/cmake"
 # Scenario: what it runs of ours, in user space
-PROGRAMS = {"malformed": "ib-frames", "openib": "openib"}
+PROGRAMS = {"fabric": "ibfabric", "malformed": "ib-frames", "openib": "openib"}
 
 _printing = threading.Lock()
 
@@ -58,6 +58,7 @@ def run_one(name: str, tree: Path, mirror: Path) -> junit.Case:
         [str(uml.RUN), "--kernel", str(tree), "--timeout", str(LIMIT_SECONDS), "--out", str(out),
          "--clock", clock[1] if clock else "skip", "--env", f"STACK={SCENARIOS}",
          "--env", f"IB_FRAMES={CMAKE}/bin/ib-frames", "--env", f"OPENIB={CMAKE}/bin/openib",
+         "--env", f"IBFABRIC={CMAKE}/bin/ibfabric",
          "--env", f"SIB_KO={mirror}/drivers/sib/sib.ko",
          "--env", f"IPOIB_KO={mirror}/drivers/ipoib/ib_ipoib.ko", str(script)],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
