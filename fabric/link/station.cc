@@ -91,7 +91,7 @@ void Station::onFrame(const io::MacAddress &source, io::View frame, Time now)
         return onHello(source, *header, payload, now);
     case FrameType::data:
     case FrameType::ack:
-        return onOther(source, *header, payload, now);
+        return onPairFrame(source, *header, payload, now);
     }
     ++counters_.rxType;
 }
@@ -161,8 +161,8 @@ void Station::goUp(Time now)
     heardAt_ = now;
 }
 
-void Station::onOther(const io::MacAddress &source, const Header &header, io::View payload,
-                      Time now)
+void Station::onPairFrame(const io::MacAddress &source, const Header &header, io::View payload,
+                          Time now)
 {
     if (peer_ == 0 || header.session != peer_ || header.peer != session_) {
         ++(peer_ != 0 && source != peerMac_ ? counters_.rxForeign : counters_.rxSession);

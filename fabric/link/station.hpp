@@ -89,8 +89,8 @@ class Station
     void onHello(const io::MacAddress &source, const link::Header &header, io::View payload,
                  Time now);
     void onPeerHello(const link::Header &header, const link::Hello &hello, Time now);
-    void onOther(const io::MacAddress &source, const link::Header &header, io::View payload,
-                 Time now);
+    void onPairFrame(const io::MacAddress &source, const link::Header &header, io::View payload,
+                     Time now);
     void takeReceived(Time now);
     void split(const Receiver::Data &data);
     [[nodiscard]] link::Header header(link::FrameType type) const;

@@ -52,9 +52,9 @@ Sma::Sma(Node &node) : node_(node)
         setField(info, field, 1);
 }
 
-Port &Sma::identity(std::uint8_t inPort)
+Port &Sma::identity(std::uint8_t entry)
 {
-    return node_.ports_[node_.identityPort(inPort)];
+    return node_.ports_[node_.identityPort(entry)];
 }
 
 const Port &Sma::trapPort() const
@@ -62,7 +62,7 @@ const Port &Sma::trapPort() const
     return node_.ports_[node_.identityPort(1)];
 }
 
-bool Sma::answer(std::span<std::uint8_t> mad, std::uint8_t inPort, Time now)
+bool Sma::answer(std::span<std::uint8_t> mad, std::uint8_t entry, Time now)
 {
     const auto header = ib::Mad::parse(mad);
     if (mad[methodAt] == methodTrapRepress) {
@@ -75,14 +75,14 @@ bool Sma::answer(std::span<std::uint8_t> mad, std::uint8_t inPort, Time now)
     MadStatus status = MadStatus::badVersion;
     if (header->baseVersion == 1 && header->classVersion == 1) {
         bool isHidden = false;
-        if (!checkMkey(mad, inPort, isHidden, now))
+        if (!checkMkey(mad, entry, isHidden, now))
             return false;
         Attribute data;
         std::ranges::copy(mad.subspan(dataAt, data.size()), data.begin());
         status = access({.attribute = header->attribute,
                          .modifier = header->modifier,
                          .isSet = header->method == ib::Method::set,
-                         .inPort = inPort,
+                         .entry = entry,
                          .now = now},
                         data);
         if (isHidden && header->attribute == IB_ATTR_PORT_INFO)
@@ -99,9 +99,9 @@ bool Sma::answer(std::span<std::uint8_t> mad, std::uint8_t inPort, Time now)
 }
 
 // IBA volume 1, 14.2.4. isHidden: the answer must not tell the key.
-bool Sma::checkMkey(io::View mad, std::uint8_t inPort, bool &isHidden, Time now)
+bool Sma::checkMkey(io::View mad, std::uint8_t entry, bool &isHidden, Time now)
 {
-    const Port &port = identity(inPort);
+    const Port &port = identity(entry);
     const std::uint64_t key = port.info64(IB_PORT_MKEY_F);
     if (key == 0 || io::read<8>(mad, mkeyAt) == key) {
         if (key != 0)
@@ -117,9 +117,9 @@ bool Sma::checkMkey(io::View mad, std::uint8_t inPort, bool &isHidden, Time now)
     const std::uint32_t lease = port.info(IB_PORT_MKEY_LEASE_F);
     if (lease != 0 && !leaseEnd_) {
         leaseEnd_ = now + std::chrono::seconds(lease);
-        leasePort_ = node_.identityPort(inPort);
+        leasePort_ = node_.identityPort(entry);
     }
-    identity(inPort).countViolation(IB_PORT_MKEY_VIOL_F);
+    identity(entry).countViolation(IB_PORT_MKEY_VIOL_F);
     badMkey(mad, now);
     return false;
 }
@@ -188,10 +188,10 @@ void Sma::nodeInfo(const Request &request, Attribute &data) const
     setField(data, IB_NODE_NPORTS_F, node_.portCount());
     setField64(data, IB_NODE_SYSTEM_GUID_F, node.systemGuid);
     setField64(data, IB_NODE_GUID_F, node.guid);
-    setField64(data, IB_NODE_PORT_GUID_F, node.portGuid(request.inPort));
+    setField64(data, IB_NODE_PORT_GUID_F, node.portGuid(request.entry));
     setField(data, IB_NODE_PARTITION_CAP_F, Port::pkeyCapacity);
     setField(data, IB_NODE_DEVID_F, node.device);
-    setField(data, IB_NODE_LOCAL_PORT_F, request.inPort);
+    setField(data, IB_NODE_LOCAL_PORT_F, request.entry);
     setField(data, IB_NODE_VENDORID_F, node.vendor);
 }
 
@@ -221,7 +221,7 @@ MadStatus Sma::switchInfo(const Request &request, Attribute &data)
 Port *Sma::find(std::uint32_t number, const Request &request)
 {
     if (!node_.isSwitch() && number == 0)
-        number = request.inPort;
+        number = request.entry;
     return number < node_.ports_.size() ? &node_.ports_[number] : nullptr;
 }
 
@@ -238,7 +238,7 @@ MadStatus Sma::portInfo(const Request &request, Attribute &data)
             node_.listener_.physWanted(port->identity().number, result.phys);
     }
     data = port->portInfo();
-    setField(data, IB_PORT_LOCAL_PORT_F, request.inPort);
+    setField(data, IB_PORT_LOCAL_PORT_F, request.entry);
     return MadStatus::ok;
 }
 
@@ -274,7 +274,7 @@ MadStatus Sma::pkeyTable(const Request &request, Attribute &data)
 
 MadStatus Sma::guidInfo(const Request &request, Attribute &data)
 {
-    Port &port = identity(request.inPort);
+    Port &port = identity(request.entry);
     if (request.modifier >= port.guids.size() / guidsPerBlock)
         return MadStatus::badField;
     for (std::size_t i = 0; i < guidsPerBlock; ++i) {
@@ -290,7 +290,7 @@ MadStatus Sma::guidInfo(const Request &request, Attribute &data)
 MadStatus Sma::slToVl(const Request &request, Attribute &data)
 {
     const bool isSwitch = node_.isSwitch();
-    Port *out = find(isSwitch ? request.modifier & 0xFF : request.inPort, request);
+    Port *out = find(isSwitch ? request.modifier & 0xFF : request.entry, request);
     const std::uint32_t in = isSwitch ? request.modifier >> 8 & 0xFF : 0;
     if (out == nullptr || in >= node_.ports_.size())
         return MadStatus::badField;

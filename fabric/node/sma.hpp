@@ -25,7 +25,7 @@ class Sma
     explicit Sma(Node &node);
 
     // Turn a request into its response; false if there is none to give.
-    [[nodiscard]] bool answer(std::span<std::uint8_t> mad, std::uint8_t inPort, Time now);
+    [[nodiscard]] bool answer(std::span<std::uint8_t> mad, std::uint8_t entry, Time now);
 
     // Events that the SM is to hear of.
     void portChanged(Time now);
@@ -49,11 +49,11 @@ class Sma
         std::uint16_t attribute;
         std::uint32_t modifier;
         bool isSet;
-        std::uint8_t inPort;
+        std::uint8_t entry;
         Time now;
     };
 
-    [[nodiscard]] bool checkMkey(io::View mad, std::uint8_t inPort, bool &isHidden, Time now);
+    [[nodiscard]] bool checkMkey(io::View mad, std::uint8_t entry, bool &isHidden, Time now);
     [[nodiscard]] MadStatus access(const Request &request, Attribute &data);
     [[nodiscard]] MadStatus switchAccess(const Request &request, Attribute &data);
     void nodeInfo(const Request &request, Attribute &data) const;
@@ -68,7 +68,7 @@ class Sma
     // The port that a modifier means; nullptr if there is none.
     [[nodiscard]] Port *find(std::uint32_t number, const Request &request);
     // The port that holds LID, M_Key and SM LID for packets from a port.
-    [[nodiscard]] Port &identity(std::uint8_t inPort);
+    [[nodiscard]] Port &identity(std::uint8_t entry);
     [[nodiscard]] const Port &trapPort() const;
     void badMkey(io::View mad, Time now);
     void repress(io::View mad);

@@ -25,7 +25,7 @@ SmpRoute outOf(std::uint8_t port, unsigned ports)
     return {.to = To::port, .port = port};
 }
 
-SmpRoute outbound(std::span<std::uint8_t> mad, std::uint8_t inPort, unsigned ports, bool mayForward)
+SmpRoute outbound(std::span<std::uint8_t> mad, std::uint8_t entry, unsigned ports, bool mayForward)
 {
     const std::uint8_t count = mad[hopCountAt];
     std::uint8_t &pointer = mad[hopPointerAt];
@@ -33,7 +33,7 @@ SmpRoute outbound(std::span<std::uint8_t> mad, std::uint8_t inPort, unsigned por
         return {.to = To::agent};
     if (pointer == 0 || pointer > count)
         return {};
-    mad[returnPathAt + pointer] = inPort;
+    mad[returnPathAt + pointer] = entry;
     if (pointer < count) {
         if (!mayForward)
             return {};
@@ -74,13 +74,13 @@ SmpRoute returning(std::span<std::uint8_t> mad, unsigned ports, bool mayForward)
 
 } // namespace
 
-SmpRoute routeSmp(std::span<std::uint8_t> mad, std::uint8_t inPort, unsigned ports, bool mayForward)
+SmpRoute routeSmp(std::span<std::uint8_t> mad, std::uint8_t entry, unsigned ports, bool mayForward)
 {
     if (mad[hopCountAt] > maxHops)
         return {};
     if (getField(mad, IB_DRSMP_DIRECTION_F) != 0)
         return returning(mad, ports, mayForward);
-    return outbound(mad, inPort, ports, mayForward);
+    return outbound(mad, entry, ports, mayForward);
 }
 
 SmpRoute routeSmpResponse(std::span<std::uint8_t> mad, unsigned ports)

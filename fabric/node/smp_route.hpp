@@ -26,7 +26,7 @@ struct SmpRoute {
 
 // A MAD of class 0x81 that has come in by a port. ports: how many the node has;
 // mayForward: a switch may, a channel adapter may not.
-[[nodiscard]] SmpRoute routeSmp(std::span<std::uint8_t> mad, std::uint8_t inPort, unsigned ports,
+[[nodiscard]] SmpRoute routeSmp(std::span<std::uint8_t> mad, std::uint8_t entry, unsigned ports,
                                 bool mayForward);
 
 // A response made here, to what came in by a port.
