@@ -284,13 +284,14 @@ void Fabric::takeInput(Plug &plug, Time now)
 {
     Node &node = nodeAt(plug.at);
     touch(plug.at);
-    for (auto packets = plug.station.takeInput(); !packets.empty();
-         packets = plug.station.takeInput()) {
+    for (;;) {
+        plug.station.deliver(node.acceptsInput(plug.at.port), now);
+        auto packets = plug.station.takeInput();
+        if (packets.empty())
+            return;
         for (auto &packet : packets)
             node.receive(plug.at.port, {.bytes = std::move(packet)}, now);
-        plug.station.deliver(node.acceptsInput(plug.at.port), now);
     }
-    plug.station.deliver(node.acceptsInput(plug.at.port), now);
 }
 
 void Fabric::fillOutput(Plug &plug, Time now)
