@@ -6,8 +6,8 @@ labs it runs (default: our driver on both hosts, IB MTU 4096). Tests that need
 the same lab run one after another on one instance of it. Around each test the
 state of both hosts is compared and their kernel logs are scanned.
 
-Kernels: the first one of --kernel gets every test, the others those marked
-smoke; --full gives all of them everything.
+Kernels: the first one of --kernel gets every test but those marked full, the
+others those marked smoke; --full gives all of them everything.
 """
 
 import subprocess
@@ -34,6 +34,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "smoke: runs on every kernel")
+    config.addinivalue_line("markers", "full: runs with --full only")
     config.addinivalue_line("markers", "labs(drivers, mtus): the labs a test runs on")
     config.addinivalue_line("markers", "ours_only: about what the in-tree driver does worse")
 
@@ -69,26 +70,45 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("lab_config", _configs(metafunc), ids=str, scope="session")
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """One boot per lab: sort by lab, then by test, both as they first come.
 
     What needs no lab comes last: it looks at what the labs have left behind.
     Each test gets its time limit here, as its kernel needs it, and the last of
     its cases the scan for leaks, which takes longer than most of them.
     """
-    def config(item):
+    def lab_of(item):
         return item.callspec.params.get("lab_config") if hasattr(item, "callspec") else None
 
+    if not config.getoption("--full"):
+        long = [item for item in items if item.get_closest_marker("full")]
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item not in long]
     order, tests = {}, {}
     for item in items:
-        order.setdefault(config(item), len(order))
+        order.setdefault(lab_of(item), len(order))
         tests.setdefault(item.function, len(tests))
     order[None] = len(items)
-    items.sort(key=lambda item: (order[config(item)], tests[item.function]))
+    items.sort(key=lambda item: (order[lab_of(item)], tests[item.function]))
     for item, following in zip(items, [*items[1:], None]):
         item.is_last_case = not following or following.function != item.function
-        factor = slowness(config(item).kernel) if config(item) else 1
+        factor = slowness(lab_of(item).kernel) if lab_of(item) else 1
         item.add_marker(pytest.mark.timeout(TEST_SECONDS * factor))
+
+
+def pytest_terminal_summary(terminalreporter):
+    """The table of programs: what record_property("program", ...) has noted."""
+    rows = {}
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            for name, value in getattr(report, "user_properties", []):
+                if name == "program":
+                    rows.setdefault(value[:3], value)
+    if not rows:
+        return
+    terminalreporter.section("programs")
+    for program, where, result, seconds in rows.values():
+        terminalreporter.write_line(f"{program:44} {where:27} {result:8} {seconds:6.1f} s")
 
 
 class _Current:

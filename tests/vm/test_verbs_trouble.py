@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""Verbs in trouble: killed processes, a bad cable, thousands of connections."""
+
+import contextlib
+import json
+
+import pytest
+
+import verbs_programs
+from verbs_runner import PAIR, VETH, at, run_all
+
+LONG_SECONDS = 3000
+NETEM = "loss 1% duplicate 1% corrupt 1% reorder 25% delay 1ms 1ms"
+
+
+@contextlib.contextmanager
+def bad_cable(lab, ends):
+    """Frames are lost, doubled, altered and overtaken between (host, netdev) and the other end."""
+    for host, netdev in ends:
+        lab.run(host, "tc", "qdisc", "add", "dev", netdev, "root", "netem", *NETEM.split())
+    try:
+        yield
+    finally:
+        for host, netdev in ends:
+            lab.run(host, "tc", "qdisc", "delete", "dev", netdev, "root")
+
+
+def link_counters(lab, ends):
+    """The counters of several HCAs, added up."""
+    total = {}
+    for host, device in ends:
+        for name, value in lab.hw_counters(host, device).items():
+            total[name] = total.get(name, 0) + value
+    return total
+
+
+def assert_only_the_link_suffered(before, after):
+    """The cable was bad, and no connection has seen anything of it."""
+    grown = {name: after[name] - before[name] for name in after}
+    for name in ("link_retransmit", "link_rx_check", "link_rx_dup"):
+        assert grown[name] > 0, f"{name}: the cable was not bad: {grown}"
+    for name in ("link_down", "rc_tx_nak", "rc_rx_gap", "rc_rx_refused", "rx_malformed"):
+        assert grown[name] == 0, f"{name}: {grown}"
+
+
+@pytest.mark.full
+@pytest.mark.timeout(LONG_SECONDS)
+def test_killed_programs_leave_nothing_behind(lab):
+    count = 100
+    with at(lab, VETH):
+        done = lab.helper("h1", "kill_verbs.py", count, *VETH.devices, timeout=LONG_SECONDS // 2)
+        assert json.loads(done.out) == {"killed": 2 * count}
+
+
+@pytest.mark.parametrize("place, ends", [
+    pytest.param(PAIR, [("h1", "eth1"), ("h2", "eth1")], id="pair"),
+    pytest.param(VETH, [("h1", "va"), ("h1", "vb")], id="veth", marks=pytest.mark.full)])
+def test_data_is_intact_over_a_bad_cable(lab, place, ends, request, record_property):
+    full = request.config.getoption("--full")
+    programs = [program for program in verbs_programs.VALIDATED if program.smoke or full]
+    hcas = list(zip(place.hosts, place.devices, strict=True))
+    with at(lab, place), bad_cable(lab, ends):
+        before = link_counters(lab, hcas)
+        run_all(lab, place, programs, record_property, "bad cable")
+        assert_only_the_link_suffered(before, link_counters(lab, hcas))
+
+
+@pytest.mark.full
+@pytest.mark.timeout(LONG_SECONDS)
+def test_connections_without_retries(lab):
+    """Not one of thousands breaks: nothing is lost above the link."""
+    count = 10000
+    with at(lab, VETH):
+        done = lab.helper("h1", "connect.py", count, *VETH.devices, timeout=LONG_SECONDS // 2)
+        assert json.loads(done.out) == {"connections": count}
+        with bad_cable(lab, [("h1", "va"), ("h1", "vb")]):
+            done = lab.helper("h1", "connect.py", count // 20, *VETH.devices,
+                              timeout=LONG_SECONDS // 4)
+            assert json.loads(done.out) == {"connections": count // 20}
