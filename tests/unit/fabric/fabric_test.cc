@@ -73,7 +73,7 @@ class FabricTest : public testing::Test
     }
 
     // NodeInfo at the end of a path.
-    io::Bytes probe(std::initializer_list<std::uint8_t> path)
+    io::Bytes probe(const io::Bytes &path)
     {
         io::Bytes mad;
         ib::Mad{.mgmtClass = ib::MgmtClass::subnDirected, .attribute = IB_ATTR_NODE_INFO}.appendTo(
@@ -119,7 +119,7 @@ TEST_F(FabricTest, DirectedRoutesReachEveryNode)
     steps(20);
     ASSERT_TRUE(host.isUp());
     for (const auto &[path, name] :
-         {std::pair<std::initializer_list<std::uint8_t>, const char *>{{1}, "S-1"},
+         {std::pair<io::Bytes, const char *>{{1}, "S-1"},
           {{1, 4}, "S-2"},
           {{1, 4, 1}, "idle"}}) {
         const io::Bytes info = probe(path);
