@@ -122,20 +122,39 @@ Exit Commands::start()
         OnFailure::goOn);
 }
 
+Exit Commands::allows(bool allowed, std::string_view otherwise)
+{
+    if (!allowed)
+        err_ << "openib: " << otherwise << '\n';
+    return allowed ? Exit::done : Exit::refused;
+}
+
+Exit Commands::allowsBoot(bool isBooting)
+{
+    return allows(settings_.onBoot || !isBooting, "ONBOOT=no");
+}
+
+Exit Commands::allowsIpoib()
+{
+    return allows(settings_.ipoib, "IPOIB_LOAD=no");
+}
+
+Exit Commands::allowsStop()
+{
+    const auto state = system_.read();
+    if (!state)
+        return unreadable(state.error());
+    const auto why = refusals(settings_, *state);
+    for (const auto &reason : why)
+        err_ << "openib: not stopped: " << reason << '\n';
+    return allows(why.empty(), "end what uses it, or use --force");
+}
+
 Exit Commands::stop()
 {
-    if (!options_.force) {
-        const auto state = system_.read();
-        if (!state)
-            return unreadable(state.error());
-        const auto why = refusals(settings_, *state);
-        for (const auto &reason : why)
-            err_ << "openib: not stopped: " << reason << '\n';
-        if (!why.empty()) {
-            err_ << "openib: end what uses it, or use --force\n";
-            return Exit::refused;
-        }
-    }
+    if (!options_.force)
+        if (const Exit allowed = allowsStop(); allowed != Exit::done)
+            return allowed;
     return perform(
         "stop",
         [this](const State &state, const Failed &failed) {

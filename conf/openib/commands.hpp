@@ -40,6 +40,10 @@ class Commands
     [[nodiscard]] Exit apply(const std::string &device);
     [[nodiscard]] Exit status();
     [[nodiscard]] Exit show();
+    // For the service and for modprobe: refused, and said why, or done.
+    [[nodiscard]] Exit allowsBoot(bool isBooting);
+    [[nodiscard]] Exit allowsIpoib();
+    [[nodiscard]] Exit allowsStop();
     [[nodiscard]] Exit checkConfig(const io::Result<std::string> &text,
                                    const conf::Environment &environment);
 
@@ -49,6 +53,7 @@ class Commands
     [[nodiscard]] Exit perform(std::string_view action, const PlanFunction &plan,
                                OnFailure onFailure);
     [[nodiscard]] Exit unreadable(const io::Error &error);
+    [[nodiscard]] Exit allows(bool allowed, std::string_view otherwise);
 
     System &system_;
     const Options &options_;

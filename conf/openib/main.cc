@@ -48,13 +48,12 @@ bool isBooting()
            (state->output.starts_with("initializing") || state->output.starts_with("starting"));
 }
 
-// For ExecCondition= and for modprobe's install command.
-Exit allows(const std::string &what, const conf::Settings &settings)
+// For ExecCondition=, modprobe's install command and openibd.
+Exit allows(const std::string &what, openib::Commands &commands)
 {
-    const bool allowed = what == "boot" ? settings.onBoot || !isBooting() : settings.ipoib;
-    if (!allowed)
-        std::cerr << "openib: " << (what == "boot" ? "ONBOOT=no" : "IPOIB_LOAD=no") << '\n';
-    return allowed ? Exit::done : Exit::refused;
+    if (what == "boot")
+        return commands.allowsBoot(isBooting());
+    return what == "stop" ? commands.allowsStop() : commands.allowsIpoib();
 }
 
 struct Command {
@@ -89,7 +88,7 @@ void describe(CLI::App &app, openib::Options &options, Command &command)
         ->group("")
         ->add_option("WHAT", command.argument)
         ->required()
-        ->check(CLI::IsMember({"boot", "ipoib"}));
+        ->check(CLI::IsMember({"boot", "ipoib", "stop"}));
     app.footer("Exit status: 0 done, 1 usage, 2 done in part or not as configured, 3 not started,\n"
                "4 not root, 5 a module failed, 6 the configuration file is broken, 7 refused.");
 }
@@ -109,12 +108,15 @@ Exit execute(const Command &command, const openib::Options &options)
     if (command.name == "status")
         return configured == Exit::done ? commands.status()
                                         : std::max(commands.status(), Exit::degraded);
+    // With a broken file the service must fail in its start, not be passed over.
+    if (command.name == "allows" && command.argument == "boot" && configured != Exit::done)
+        return Exit::done;
     if (configured != Exit::done)
         return configured;
     if (command.name == "show")
         return commands.show();
     if (command.name == "allows")
-        return allows(command.argument, commands.settings());
+        return allows(command.argument, commands);
 
     io::UniqueFd lock;
     if (!options.dryRun) {

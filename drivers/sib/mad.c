@@ -76,6 +76,8 @@ const struct sib_sma_ops sib_mad_sma_ops = {
  * @out_size: unchanged, all MADs have 256 bytes
  * @out_pkey_index: unchanged
  *
+ * A request that comes while the device is unregistered is not answered.
+ *
  * Context: process. Return: IB_MAD_RESULT_*.
  */
 int sib_process_mad(struct ib_device *ibdev, int flags, u32 port_num, const struct ib_wc *wc,
@@ -85,6 +87,8 @@ int sib_process_mad(struct ib_device *ibdev, int flags, u32 port_num, const stru
 	struct sib_port *port = &to_sib(ibdev)->port;
 	int ret;
 
+	if (READ_ONCE(port->mad_stopped) && !ib_response_mad(&in->mad_hdr))
+		return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_CONSUMED;
 	switch (in->mad_hdr.mgmt_class) {
 	case IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE:
 	case IB_MGMT_CLASS_SUBN_LID_ROUTED:
@@ -100,3 +104,37 @@ int sib_process_mad(struct ib_device *ibdev, int flags, u32 port_num, const stru
 		return IB_MAD_RESULT_SUCCESS;
 	}
 }
+
+static int client_add(struct ib_device *ibdev)
+{
+	if (ibdev->ops.process_mad != sib_process_mad)
+		return -EOPNOTSUPP;
+	WRITE_ONCE(to_sib(ibdev)->port.mad_stopped, false);
+	return 0;
+}
+
+static void client_remove(struct ib_device *ibdev, void *data)
+{
+	struct sib_port *port = &to_sib(ibdev)->port;
+	struct sib_qp *qp;
+	int qpn;
+
+	WRITE_ONCE(port->mad_stopped, true);
+	for (qpn = 0; qpn <= 1; qpn++) {
+		qp = xa_load(&port->qps, qpn);
+		if (qp && qp->ibqp.recv_cq->comp_wq)
+			flush_work(&qp->ibqp.recv_cq->work);
+	}
+}
+
+/*
+ * When a device goes, ib_mad takes away its agents and QPs, the last of all
+ * clients, while its work item may be just about to answer a request with them: it
+ * waits for that one only later. This client goes before it. Requests then end in
+ * sib_process_mad(), and the last one that did not has been answered.
+ */
+struct ib_client sib_mad_client = {
+	.name = KBUILD_MODNAME,
+	.add = client_add,
+	.remove = client_remove,
+};

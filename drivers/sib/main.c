@@ -334,14 +334,21 @@ static int __init sib_init(void)
 	sib_wq = alloc_workqueue("sib", WQ_UNBOUND, 0);
 	if (!sib_wq)
 		return -ENOMEM;
+	err = ib_register_client(&sib_mad_client);
+	if (err)
+		goto err_client;
 	err = register_netdevice_notifier(&sib_netdev_nb);
-	if (err) {
-		destroy_workqueue(sib_wq);
-		return err;
-	}
+	if (err)
+		goto err_notifier;
 	sib_debugfs = debugfs_create_dir(KBUILD_MODNAME, NULL);
 	rdma_link_register(&sib_link_ops);
 	return 0;
+
+err_notifier:
+	ib_unregister_client(&sib_mad_client);
+err_client:
+	destroy_workqueue(sib_wq);
+	return err;
 }
 
 static void __exit sib_exit(void)
@@ -355,6 +362,7 @@ static void __exit sib_exit(void)
 	}
 	/* Until here a lower device must be let go when it wants to. */
 	unregister_netdevice_notifier(&sib_netdev_nb);
+	ib_unregister_client(&sib_mad_client);
 	destroy_workqueue(sib_wq);
 	debugfs_remove_recursive(sib_debugfs);
 }

@@ -313,6 +313,7 @@ struct sib_mcast {
  * @pma: counters; written under @lock
  * @stats: drops; written under @lock
  * @loss: packets to lose
+ * @mad_stopped: requests to QP0 and QP1 are not answered any more; no lock
  * @rc_stats: events of connected QPs; written under @lock
  * @rx_overrun: frames dropped because @rxq was full
  */
@@ -349,6 +350,7 @@ struct sib_port {
 	struct sib_pma pma;
 	struct sib_stats stats;
 	struct sib_loss loss;
+	bool mad_stopped;
 	struct sib_rc_stats rc_stats;
 	atomic_long_t rx_overrun;
 };
@@ -573,6 +575,7 @@ int sib_process_mad(struct ib_device *ibdev, int flags, u32 port_num, const stru
 		    const struct ib_grh *grh, const struct ib_mad *in, struct ib_mad *out,
 		    size_t *out_size, u16 *out_pkey_index);
 extern const struct sib_sma_ops sib_mad_sma_ops;
+extern struct ib_client sib_mad_client;
 
 /* stats.c */
 void sib_stats_init(void);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 // Every file of tests/conf says in lines "# expect: " what there is to be said
 // about it, no more and no less.
+#include "conf/keys.hpp"
 #include "conf/settings.hpp"
 
 #include <gtest/gtest.h>
@@ -153,6 +154,24 @@ TEST(ConfFiles, TheSampleIsClean)
     const std::string text = content(fs::path(CONF_SAMPLE));
     ASSERT_FALSE(text.empty());
     EXPECT_EQ(said(readSettings(text, {.hostName = "node1"}).diagnostics), "");
+}
+
+TEST(ConfFiles, TheSampleShowsEveryKey)
+{
+    const std::string text = content(fs::path(CONF_SAMPLE));
+    for (const Key &key : keys()) {
+        const std::string line = std::string(key.name) + "=";
+        const bool shown = text.find("\n" + line) != std::string::npos ||
+                           text.find("\n#" + line) != std::string::npos;
+        EXPECT_EQ(shown, key.obsolete.empty()) << key.name;
+    }
+}
+
+TEST(ConfFiles, TheManualNamesEveryKey)
+{
+    const std::string text = content(fs::path(CONF_MANUAL));
+    for (const Key &key : keys())
+        EXPECT_NE(text.find(key.name), std::string::npos) << key.name;
 }
 
 } // namespace

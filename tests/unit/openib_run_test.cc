@@ -36,6 +36,12 @@ class OpenibTest : public testing::Test
             return commands.restart();
         if (command == "apply")
             return commands.apply(device);
+        if (command == "allows stop")
+            return commands.allowsStop();
+        if (command == "allows boot")
+            return commands.allowsBoot(booting);
+        if (command == "allows ipoib")
+            return commands.allowsIpoib();
         return commands.status();
     }
 
@@ -46,6 +52,7 @@ class OpenibTest : public testing::Test
 
     Machine machine;
     Options options{.file = "openib.conf"};
+    bool booting = false;
     std::ostringstream out;
     std::ostringstream err;
 };
@@ -90,6 +97,23 @@ TEST_F(OpenibTest, OnBootNoIsForTheBootOnly)
     options.boot = false;
     EXPECT_EQ(run("start", "ONBOOT=no\n"), Exit::done);
     EXPECT_FALSE(machine.log.empty());
+}
+
+TEST_F(OpenibTest, WhatTheServiceAndModprobeAsk)
+{
+    EXPECT_EQ(run("allows boot", "ONBOOT=no\n"), Exit::done);
+    booting = true;
+    EXPECT_EQ(run("allows boot", "ONBOOT=yes\n"), Exit::done);
+    EXPECT_EQ(run("allows boot", "ONBOOT=no\n"), Exit::refused);
+    EXPECT_TRUE(said("ONBOOT=no"));
+    EXPECT_EQ(run("allows ipoib", "IPOIB_LOAD=yes\n"), Exit::done);
+    EXPECT_EQ(run("allows ipoib", "IPOIB_LOAD=no\n"), Exit::refused);
+    EXPECT_TRUE(said("IPOIB_LOAD=no"));
+    EXPECT_EQ(run("allows stop", "ALLOW_STOP=yes\n"), Exit::done);
+    machine.state.users = {"opensm (process 7) uses umad0"};
+    EXPECT_EQ(run("allows stop", "ALLOW_STOP=yes\n"), Exit::refused);
+    EXPECT_TRUE(said("not stopped: opensm (process 7) uses umad0"));
+    EXPECT_EQ(machine.log, Lines{});
 }
 
 TEST_F(OpenibTest, BrokenFileChangesNothing)

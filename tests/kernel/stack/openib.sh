@@ -140,10 +140,32 @@ children() {
 	is /sys/class/net/ib0.8001/mtu 2044
 }
 
+# The script of machines without systemd, by the name that init gives it, too
+sysv() {
+	local script=$STACK/../../../scripts/openibd
+	export OPENIB OPENIBD_CONFIG=$conf
+	step "openibd without systemd"
+	configure 'SET_IPOIB_CM=auto'
+	sh "$script" restart || fail "openibd restart: status $?"
+	is_loaded || fail "ib_ipoib is not loaded after openibd restart"
+	sh "$script" status || fail "openibd status: status $?"
+	ln -s "$script" /run/K01openibd
+	ln -s "$script" /run/S01openibd
+	sh /run/K01openibd stop || fail "K01openibd stop: status $?"
+	! is_loaded || fail "ib_ipoib is loaded after K01openibd stop"
+	configure 'ONBOOT=no'
+	sh /run/S01openibd start || fail "S01openibd start: status $?"
+	! is_loaded || fail "ib_ipoib is loaded in spite of ONBOOT=no"
+	configure 'ONBOOT=yes'
+	sh /run/S01openibd start || fail "S01openibd start: status $?"
+	is_loaded || fail "ib_ipoib is not loaded after S01openibd start"
+}
+
 stop_in_use() {
 	step "no stop under a running subnet manager"
 	wait_for 20 port_is sib0 INIT
 	start_sm
+	openib 7 allows stop
 	openib 7 stop
 	says "not stopped: opensm (process"
 	openib 7 restart
@@ -168,6 +190,7 @@ refusals
 start_connected
 hot_plug
 children
+sysv
 stop_in_use
 step "away"
 rdma link delete sib0
