@@ -13,7 +13,7 @@ namespace openipoib::fabric
 namespace
 {
 
-constexpr std::size_t mostQueued = 256 * 1024; // bytes; more holds the inputs back
+constexpr std::size_t mostQueued = std::size_t{256} * 1024; // bytes; more holds the inputs back
 constexpr std::size_t resumeQueued = mostQueued / 2;
 constexpr std::size_t mostManagement = 512; // packets on VL 15
 constexpr std::uint8_t mostHops = 64;       // a routing loop is longer than any path

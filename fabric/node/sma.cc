@@ -301,7 +301,7 @@ MadStatus Sma::slToVl(const Request &request, Attribute &data)
         out->setSlToVl(static_cast<std::uint8_t>(in), map);
     }
     data.fill(0);
-    for (std::uint8_t sl = 0; sl < map.size(); ++sl)
+    for (std::uint8_t sl = 0; sl < 16; ++sl)
         data[sl / 2] |= static_cast<std::uint8_t>(out->slToVl(static_cast<std::uint8_t>(in), sl)
                                                   << (sl % 2 == 0 ? 4 : 0));
     return MadStatus::ok;

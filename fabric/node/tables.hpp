@@ -73,7 +73,7 @@ class MulticastTable
         data.fill(0);
         for (std::size_t i = 0; i < blockSize && start + i < ports_.size(); ++i)
             for (std::size_t bit = 0; bit < 16; ++bit)
-                if (ports_[start + i][(modifier >> 28) * 16 + bit])
+                if (ports_[start + i][std::size_t{modifier >> 28} * 16 + bit])
                     data[i * 2 + 1 - bit / 8] |= static_cast<std::uint8_t>(1U << bit % 8);
         return true;
     }
@@ -86,7 +86,7 @@ class MulticastTable
             ports_.resize(start + blockSize);
         for (std::size_t i = 0; i < blockSize; ++i)
             for (std::size_t bit = 0; bit < 16; ++bit)
-                ports_[start + i][(modifier >> 28) * 16 + bit] =
+                ports_[start + i][std::size_t{modifier >> 28} * 16 + bit] =
                     (data[i * 2 + 1 - bit / 8] >> bit % 8 & 1) != 0;
         return true;
     }

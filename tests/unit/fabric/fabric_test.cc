@@ -119,9 +119,7 @@ TEST_F(FabricTest, DirectedRoutesReachEveryNode)
     steps(20);
     ASSERT_TRUE(host.isUp());
     for (const auto &[path, name] :
-         {std::pair<io::Bytes, const char *>{{1}, "S-1"},
-          {{1, 4}, "S-2"},
-          {{1, 4, 1}, "idle"}}) {
+         {std::pair<io::Bytes, const char *>{{1}, "S-1"}, {{1, 4}, "S-2"}, {{1, 4, 1}, "idle"}}) {
         const io::Bytes info = probe(path);
         ASSERT_EQ(info.size(), 64U) << name;
         const auto &node = fabric.topology().nodes[*fabric.topology().find(name)];
