@@ -81,9 +81,10 @@ int run(int argc, char **argv)
     app.add_option("--topology", arguments.topology,
                    "switches, hosts and cables, as ibnetdiscover prints them")
         ->required();
-    app.add_option("--port", arguments.ports,
-                   "HOST:PORT=netdev:NAME|tap:NAME|unix:PATH, where a host's port is really;\n"
-                   "may be repeated. Hosts without one are emulated: they answer MADs.");
+    app.add_option(
+        "--port", arguments.ports,
+        "HOST:PORT=netdev:NAME|tap:NAME|unix:PATH|fd:NUMBER, where a host's port is really;\n"
+        "may be repeated. Hosts without one are emulated: they answer MADs.");
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {

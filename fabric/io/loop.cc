@@ -2,6 +2,7 @@
 #include "io/loop.hpp"
 
 #include <sys/epoll.h>
+#include <systemd/sd-daemon.h>
 
 #include <csignal>
 
@@ -71,6 +72,7 @@ io::Result<void> Loop::run()
 {
     fabric_.start(now());
     arm();
+    sd_notify(0, "READY=1");
     if (const int error = sd_event_loop(event_.get()); error < 0)
         return io::fail(-error, "event loop");
     return {};

@@ -27,6 +27,7 @@ class Loop
 
     // Attach a cable to a port; before run(). Errors: those of Fabric::attach().
     [[nodiscard]] io::Result<void> add(PortRef port, std::unique_ptr<SocketCable> cable);
+    // Tells systemd, or whoever else has set NOTIFY_SOCKET, when it is ready.
     [[nodiscard]] io::Result<void> run();
 
   private:

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstring>
 
 namespace openipoib::fabric
@@ -26,6 +27,7 @@ constexpr std::uint32_t mostFrame = 65535;
 constexpr unsigned framesPerTurn = 64;
 constexpr std::size_t mostWaiting = 512; // frames; the protocol's window is 128
 constexpr int bufferBytes = 8 << 20;
+constexpr std::string_view expected = "expected netdev:NAME, tap:NAME, unix:PATH or fd:NUMBER";
 
 io::MacAddress madeUpAddress(const SocketCable::Random &random)
 {
@@ -45,14 +47,16 @@ io::Result<std::unique_ptr<SocketCable>> SocketCable::open(std::string_view desc
     const auto kind = description.substr(0, colon);
     const std::string name(colon == std::string_view::npos ? "" : description.substr(colon + 1));
     if (name.empty())
-        return io::fail(EINVAL, "expected netdev:NAME, tap:NAME or unix:PATH");
+        return io::fail(EINVAL, expected);
     if (kind == "netdev")
         return openNetdev(name);
     if (kind == "tap")
         return openTap(name, madeUpAddress(random));
     if (kind == "unix")
         return openLocal(name, madeUpAddress(random));
-    return io::fail(EINVAL, "expected netdev:NAME, tap:NAME or unix:PATH");
+    if (kind == "fd")
+        return openInherited(name, madeUpAddress(random));
+    return io::fail(EINVAL, expected);
 }
 
 io::Result<std::unique_ptr<SocketCable>> SocketCable::openNetdev(const std::string &name)
@@ -105,6 +109,25 @@ io::Result<std::unique_ptr<SocketCable>> SocketCable::openLocal(const std::strin
         new SocketCable(Kind::local, std::move(fd), address, mostFrame));
     cable->path_ = path;
     return cable;
+}
+
+io::Result<std::unique_ptr<SocketCable>> SocketCable::openInherited(const std::string &number,
+                                                                    const io::MacAddress &address)
+{
+    int fd = -1;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), fd);
+    if (error != std::errc{} || end != number.data() + number.size() || fd <= STDERR_FILENO)
+        return io::fail(EINVAL, expected);
+    int type = 0;
+    socklen_t size = sizeof type;
+    if (::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) < 0)
+        return io::systemFail(number);
+    if (type != SOCK_DGRAM)
+        return io::fail(EPROTOTYPE, number);
+    if (::fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
+        return io::systemFail(number);
+    return std::unique_ptr<SocketCable>(
+        new SocketCable(Kind::inherited, io::UniqueFd(fd), address, mostFrame));
 }
 
 SocketCable::~SocketCable()

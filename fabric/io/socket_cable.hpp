@@ -5,6 +5,8 @@
 //   tap:NAME     a tap device, made if it does not exist
 //   unix:PATH    a datagram socket bound to PATH; frames go to whoever sent last,
 //                as `qemu -netdev dgram,local.path=…,remote.path=PATH` does
+//   fd:NUMBER    a connected datagram socket that this process has inherited, as
+//                `qemu -netdev dgram,local.type=fd,local.str=NUMBER` has the other end
 //
 // Never blocks. A frame that the kernel has no room for waits; one that it
 // refuses is lost, and the link protocol sends it again.
@@ -50,7 +52,7 @@ class SocketCable final : public Cable
     void receive(const Handler &handler);
 
   private:
-    enum class Kind : std::uint8_t { netdev, tap, local };
+    enum class Kind : std::uint8_t { netdev, tap, local, inherited };
     enum class Sent : std::uint8_t { gone, full };
 
     SocketCable(Kind kind, io::UniqueFd fd, const io::MacAddress &address, std::uint32_t maxFrame)
@@ -63,6 +65,8 @@ class SocketCable final : public Cable
     openTap(const std::string &name, const io::MacAddress &address);
     [[nodiscard]] static io::Result<std::unique_ptr<SocketCable>>
     openLocal(const std::string &path, const io::MacAddress &address);
+    [[nodiscard]] static io::Result<std::unique_ptr<SocketCable>>
+    openInherited(const std::string &number, const io::MacAddress &address);
     [[nodiscard]] Sent trySend(const io::MacAddress &to, const Frame &frame);
 
     Kind kind_;
