@@ -334,6 +334,11 @@ void ipoib_pmtu_too_long(struct ipoib_intf *intf, struct sk_buff *skb, u32 mtu,
 			 bool *told);
 int ipoib_pmtu_choose(int wanted, int group, int connected, int preset);
 
+/* keep.c */
+void ipoib_keep_settings(const struct ipoib_intf *intf);
+void ipoib_keep_recall(struct ipoib_intf *intf);
+void ipoib_keep_free(void);
+
 /* rx.c */
 int ipoib_rxq_create(struct ipoib_intf *intf);
 void ipoib_rxq_destroy(struct ipoib_intf *intf);

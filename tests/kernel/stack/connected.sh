@@ -54,4 +54,12 @@ for turn in 1 2 3 4 5 6; do
 	ping -q -c 2 -i 0.1 -W 5 10.0.0.2 >/dev/null || fail "no answer in turn $turn"
 done
 wait $client || fail "iperf3: $(tail -n 5 /run/iperf.json)"
+
+step "an HCA that comes back: mode and MTU are what they were"
+rdma link delete sib1
+rdma link add sib1 type sib netdev vb
+wait_for 10 netdev_of sib1
+back=$(netdev_of sib1)
+[[ $(cat "/sys/class/net/$back/mode") == connected ]] || fail "the mode is lost"
+[[ $(cat "/sys/class/net/$back/mtu") == 65520 ]] || fail "the MTU is lost"
 stack_down
