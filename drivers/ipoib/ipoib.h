@@ -366,6 +366,7 @@ struct net_device *ipoib_match_master(struct ipoib_intf *intf);
  * @refused: attempts that failed
  * @rejects: requests refused
  * @lost: connections that broke
+ * @partial: packets sent with the checksum left to the peer
  */
 struct ipoib_cm_stats {
 	const struct ipoib_counters *rx;
@@ -375,6 +376,7 @@ struct ipoib_cm_stats {
 	u64 refused;
 	u64 rejects;
 	u64 lost;
+	u64 partial;
 };
 
 #ifdef CONFIG_OPENIPOIB_CM
