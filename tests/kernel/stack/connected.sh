@@ -27,9 +27,9 @@ mode 1 connected
 mode 2 connected
 ip link set ib0 mtu 65520
 "${N[@]}" ip link set ib1 mtu 65520
-for size in 1 56 1500 1532 1533 4000 4064 8000 20000 65000 65492; do
+for size in 1 1532 1533 4064 20000 65492; do
 	step "ping $size"
-	ping -q -c 5 -i 0.02 -W 5 -M "do" -s $size 10.0.0.2 >/run/ping ||
+	ping -q -c 3 -i 0.02 -W 5 -M "do" -s $size 10.0.0.2 >/run/ping ||
 		fail "ping $size: $(cat /run/ping)"
 	grep -q ' 0% packet loss' /run/ping || fail "ping $size: $(cat /run/ping)"
 done
@@ -45,13 +45,13 @@ mode 1 connected
 step "iperf3 through mode switches"
 "${N[@]}" iperf3 -s -1 >/dev/null &
 wait_for 10 "${N[@]}" bash -c 'ss -Hltn | grep -q :5201'
-iperf3 -c 10.0.0.2 -t 8 -P 2 --json >/run/iperf.json 2>&1 &
+iperf3 -c 10.0.0.2 -t 5 -P 2 --json >/run/iperf.json 2>&1 &
 client=$!
-for turn in 1 2 3 4 5 6; do
+for turn in 1 2 3 4; do
 	mode $((turn % 2 + 1)) datagram
-	ping -q -c 2 -i 0.1 -W 5 10.0.0.2 >/dev/null || fail "no answer in turn $turn"
+	ping -q -c 1 -W 5 10.0.0.2 >/dev/null || fail "no answer in turn $turn"
 	mode $((turn % 2 + 1)) connected
-	ping -q -c 2 -i 0.1 -W 5 10.0.0.2 >/dev/null || fail "no answer in turn $turn"
+	ping -q -c 1 -W 5 10.0.0.2 >/dev/null || fail "no answer in turn $turn"
 done
 wait $client || fail "iperf3: $(tail -n 5 /run/iperf.json)"
 
