@@ -49,9 +49,9 @@ iperf3 -c 10.0.0.2 -t 5 -P 2 --json >/run/iperf.json 2>&1 &
 client=$!
 for turn in 1 2 3 4; do
 	mode $((turn % 2 + 1)) datagram
-	ping -q -c 1 -W 5 10.0.0.2 >/dev/null || fail "no answer in turn $turn"
+	ping -q -c 2 -i 0.1 -W 5 10.0.0.2 >/dev/null || fail "no answer in turn $turn"
 	mode $((turn % 2 + 1)) connected
-	ping -q -c 1 -W 5 10.0.0.2 >/dev/null || fail "no answer in turn $turn"
+	ping -q -c 2 -i 0.1 -W 5 10.0.0.2 >/dev/null || fail "no answer in turn $turn"
 done
 wait $client || fail "iperf3: $(tail -n 5 /run/iperf.json)"
 
