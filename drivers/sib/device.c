@@ -17,8 +17,9 @@ static int sib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr
 	attr->device_cap_flags = IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_PORT_ACTIVE_EVENT |
 				 IB_DEVICE_BAD_PKEY_CNTR | IB_DEVICE_BAD_QKEY_CNTR |
 				 IB_DEVICE_CURR_QP_STATE_MOD | IB_DEVICE_RC_RNR_NAK_GEN |
-				 IB_DEVICE_MEM_MGT_EXTENSIONS;
-	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
+				 IB_DEVICE_MEM_MGT_EXTENSIONS | IB_DEVICE_UD_IP_CSUM;
+	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG |
+				 IBK_UD_TSO;
 	attr->page_size_cap = PAGE_SIZE;
 	attr->sys_image_guid = to_sib(ibdev)->port.sma.node_guid;
 	attr->vendor_id = SIB_VENDOR_ID;

@@ -105,16 +105,28 @@ static void *mr_at(const struct sib_mr *mr, u64 va, u32 *n)
 	return mr->pages[off >> mr->shift] + (off & mask);
 }
 
-/* struct source - what is written to memory: an skb from @off on, or @va */
+/*
+ * struct source - what is written to memory: an skb from @off on, or @va. Of an
+ * skb, the unfolded checksum of @done bytes has been added to @sum if there is one.
+ */
 struct source {
 	struct sk_buff *skb;
 	unsigned int off;
 	const void *va;
+	__wsum *sum;
+	u32 done;
 };
 
 static int take(struct source *from, void *to, u32 n)
 {
-	if (from->skb) {
+	__wsum part;
+
+	if (from->sum) {
+		part = skb_copy_and_csum_bits(from->skb, from->off, to, n);
+		*from->sum = csum_block_add(*from->sum, part, from->done);
+		from->off += n;
+		from->done += n;
+	} else if (from->skb) {
 		if (skb_copy_bits(from->skb, from->off, to, n))
 			return -EACCES;
 		from->off += n;
@@ -244,14 +256,15 @@ static int sge_fill(const struct sib_mem_ctx *ctx, const struct ib_sge *sge, u32
  * @skip: bytes of the list to leave alone
  * @skb: where the data are
  * @off: at which offset
- * @len: how many
+ * @len: how many; they must be there
+ * @sum: their unfolded Internet checksum is added to it, unless it is NULL
  *
  * Return: 0; -EACCES if an entry may not be written or the list is too short.
  */
 int sib_sge_scatter(const struct sib_mem_ctx *ctx, const struct ib_sge *sge, u32 num_sge,
-		    u32 skip, struct sk_buff *skb, unsigned int off, u32 len)
+		    u32 skip, struct sk_buff *skb, unsigned int off, u32 len, __wsum *sum)
 {
-	struct source from = { .skb = skb, .off = off };
+	struct source from = { .skb = skb, .off = off, .sum = sum };
 
 	return sge_fill(ctx, sge, num_sge, skip, &from, len);
 }

@@ -110,7 +110,7 @@ void sib_mem_del(struct sib_mem *mem, struct sib_mr *mr);
 int sib_sge_gather(const struct sib_mem_ctx *ctx, const struct ib_sge *sge, u32 num_sge,
 		   u32 skip, void *to, u32 len, __wsum *sum);
 int sib_sge_scatter(const struct sib_mem_ctx *ctx, const struct ib_sge *sge, u32 num_sge,
-		    u32 skip, struct sk_buff *skb, unsigned int off, u32 len);
+		    u32 skip, struct sk_buff *skb, unsigned int off, u32 len, __wsum *sum);
 int sib_sge_write(const struct sib_mem_ctx *ctx, const struct ib_sge *sge, u32 num_sge,
 		  u32 skip, const void *from, u32 len);
 

@@ -36,7 +36,7 @@ static u64 opcodes(const struct sib_qp *qp)
 	case IB_QPT_UC:
 		return SENDS | WRITES;
 	default:
-		return SENDS;
+		return SENDS | (qp->lso ? BIT_ULL(IB_WR_LSO) : 0);
 	}
 }
 
@@ -98,8 +98,8 @@ static int check(const struct sib_qp *qp, const struct ib_send_wr *wr)
 		return 0;
 	if (wr->num_sge < 0)
 		return -EINVAL;
-	if (wr->send_flags & IB_SEND_INLINE)
-		return fits_inline(qp, wr) ? 0 : -EINVAL;
+	if (wr->send_flags & IB_SEND_INLINE)	/* where LSO has its headers */
+		return fits_inline(qp, wr) && wr->opcode != IB_WR_LSO ? 0 : -EINVAL;
 	if (wr->num_sge > qp->sq.max_sge)
 		return -EINVAL;
 	len = list_len(wr);
@@ -108,7 +108,18 @@ static int check(const struct sib_qp *qp, const struct ib_send_wr *wr)
 	return 0;
 }
 
-static int fill_ud(struct sib_swqe *wqe, const struct ib_ud_wr *ud)
+static int fill_lso(const struct sib_qp *qp, struct sib_swqe *wqe, const struct ib_ud_wr *ud)
+{
+	if (!ud->header || ud->hlen < SIB_IPOIB_LEN || ud->hlen > SIB_OFFLOAD_HLEN || ud->mss <= 0)
+		return -EINVAL;
+	wqe->hlen = ud->hlen;
+	wqe->mss = ud->mss;
+	wqe->lso_off = 0;
+	memcpy(sib_swqe_header(qp, wqe), ud->header, ud->hlen);
+	return 0;
+}
+
+static int fill_ud(const struct sib_qp *qp, struct sib_swqe *wqe, const struct ib_ud_wr *ud)
 {
 	if (!ud->ah)
 		return -EINVAL;
@@ -116,7 +127,7 @@ static int fill_ud(struct sib_swqe *wqe, const struct ib_ud_wr *ud)
 	wqe->qkey = ud->remote_qkey;
 	wqe->pkey_index = ud->pkey_index;
 	wqe->av = to_sah(ud->ah)->av;
-	return 0;
+	return wqe->opcode == IB_WR_LSO ? fill_lso(qp, wqe, ud) : 0;
 }
 
 static int fill_reg(struct sib_swqe *wqe, const struct ib_reg_wr *reg)
@@ -217,7 +228,7 @@ static int post_one(struct sib_qp *qp, const struct ib_send_wr *wr, const void *
 	wqe->opcode = wr->opcode;
 	wqe->send_flags = wr->send_flags;
 	fill_ex(wqe, wr);
-	err = qp->rc ? fill_connected(wqe, wr) : fill_ud(wqe, ud_wr(wr));
+	err = qp->rc ? fill_connected(wqe, wr) : fill_ud(qp, wqe, ud_wr(wr));
 	if (err)
 		return err;
 	fill_list(wqe, wr, data);
@@ -309,7 +320,7 @@ int sib_swqe_gather(const struct sib_qp *qp, const struct sib_swqe *wqe, u32 ski
 int sib_swqe_scatter(const struct sib_qp *qp, const struct sib_swqe *wqe, u32 skip,
 		     struct sk_buff *skb, unsigned int off, u32 len)
 {
-	return sib_sge_scatter(&qp->mem, wqe->sge, wqe->num_sge, skip, skb, off, len);
+	return sib_sge_scatter(&qp->mem, wqe->sge, wqe->num_sge, skip, skb, off, len, NULL);
 }
 
 /**
@@ -362,6 +373,8 @@ static enum ib_wc_opcode wc_opcode(enum ib_wr_opcode opcode)
 		return IB_WC_LOCAL_INV;
 	case IB_WR_REG_MR:
 		return IB_WC_REG_MR;
+	case IB_WR_LSO:
+		return IB_WC_LSO;
 	default:
 		return IB_WC_SEND;
 	}

@@ -39,7 +39,7 @@ static int init_check(const struct ib_qp_init_attr *init)
 	}
 	if (init->create_flags & ~IB_QP_CREATE_IPOIB_UD_LSO)
 		return -EOPNOTSUPP;
-	if (init->create_flags)		/* offloads are not offered */
+	if (init->create_flags && init->qp_type != IB_QPT_UD)
 		return -EINVAL;
 	return cap_check(&init->cap);
 }
@@ -93,9 +93,13 @@ static int qpn_alloc(struct sib_port *port, struct sib_qp *qp, enum ib_qp_type t
 
 static int queues_alloc(struct sib_qp *qp, const struct ib_qp_cap *cap)
 {
+	u32 data = cap->max_inline_data;
 	int err;
 
-	err = sib_ring_init(&qp->sq, cap->max_send_wr, cap->max_send_sge, cap->max_inline_data,
+	if (qp->lso)
+		data = max_t(u32, data, cap->max_send_sge * sizeof(struct ib_sge) +
+					SIB_OFFLOAD_HLEN);
+	err = sib_ring_init(&qp->sq, cap->max_send_wr, cap->max_send_sge, data,
 			    sizeof(struct sib_swqe));
 	if (err)
 		return err;
@@ -150,6 +154,7 @@ int sib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_ud
 	qp->mem.pd = ibqp->pd;
 	qp->mem.kernel = !udata;
 	qp->cap = init->cap;
+	qp->lso = init->create_flags & IB_QP_CREATE_IPOIB_UD_LSO;
 	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp->attr.qp_state = IB_QPS_RESET;
 	qp->attr.path_mig_state = IB_MIG_MIGRATED;

@@ -102,7 +102,7 @@ static int rc_place(struct sib_rc *rc, const struct sib_rc_mem *mem, const void 
 	if (mem->swqe)
 		return sib_swqe_scatter(qp, mem->swqe, mem->skip, p->skb, p->off, len);
 	if (mem->rwqe)
-		return sib_rwqe_scatter(qp, mem->rwqe, mem->skip, p->skb, p->off, len);
+		return sib_rwqe_scatter(qp, mem->rwqe, mem->skip, p->skb, p->off, len, NULL);
 	return sib_mem_write(&qp->mem, mem->rkey, mem->va, p->skb, p->off, len);
 }
 

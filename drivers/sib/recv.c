@@ -168,13 +168,14 @@ static const struct sib_mem_ctx *recv_mem(const struct sib_qp *qp)
  * @skb: where the data are
  * @off: at which offset
  * @len: how many
+ * @sum: their unfolded Internet checksum is added to it, unless it is NULL
  *
  * Return: 0 or -EACCES.
  */
 int sib_rwqe_scatter(const struct sib_qp *qp, const struct sib_rwqe *rwqe, u32 skip,
-		     struct sk_buff *skb, unsigned int off, u32 len)
+		     struct sk_buff *skb, unsigned int off, u32 len, __wsum *sum)
 {
-	return sib_sge_scatter(recv_mem(qp), rwqe->sge, rwqe->num_sge, skip, skb, off, len);
+	return sib_sge_scatter(recv_mem(qp), rwqe->sge, rwqe->num_sge, skip, skb, off, len, sum);
 }
 
 /**

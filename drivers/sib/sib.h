@@ -39,6 +39,7 @@
 #include "link.h"
 #include "loss.h"
 #include "mem.h"
+#include "offload.h"
 #include "pma.h"
 #include "rc.h"
 #include "sma.h"
@@ -143,6 +144,8 @@ struct sib_ucontext {
  * struct sib_swqe - a send work request, copied when posted. With
  * IB_SEND_INLINE, its @length bytes of data are in place of @sge. IB_WR_REG_MR
  * has the address and length of the region in @remote_addr and @compare_add.
+ * IB_WR_LSO has @hlen bytes of headers after the list, sib_swqe_header(); @lso_off
+ * bytes of its data have been sent, guarded by port->lock.
  */
 struct sib_swqe {
 	u64 wr_id;
@@ -159,6 +162,9 @@ struct sib_swqe {
 			u32 dqpn;
 			u32 qkey;
 			u16 pkey_index;
+			u16 hlen;
+			u32 mss;
+			u32 lso_off;
 			struct sib_av av;
 		};
 		struct {		/* connected services */
@@ -234,6 +240,7 @@ struct sib_srq {
  *	that any of the three is enough to read
  * @av: path of a connected QP; guarded as @attr
  * @cap: as created
+ * @lso: takes IB_WR_LSO
  * @sig_all: every send completes with a CQE
  * @last_wqe: in error, and that no more will be taken from @srq has been told;
  *	guarded by port->lock
@@ -254,6 +261,7 @@ struct sib_qp {
 	struct ib_qp_attr attr;
 	struct sib_av av;
 	struct ib_qp_cap cap;
+	bool lso;
 	bool sig_all;
 	bool last_wqe;
 	u32 psn;
@@ -455,7 +463,7 @@ int sib_xmit(struct sib_port *port, struct sib_pkt *pkt, sib_gather_fn gather,
 	     const void *src, unsigned long now);
 
 /* ud.c */
-int sib_ud_send(struct sib_port *port, struct sib_qp *qp, const struct sib_swqe *wqe,
+int sib_ud_send(struct sib_port *port, struct sib_qp *qp, struct sib_swqe *wqe,
 		unsigned long now);
 void sib_ud_recv(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt *pkt,
 		 struct sk_buff *skb, unsigned int off);
@@ -522,7 +530,7 @@ const struct sib_rwqe *sib_qp_recv_take(struct sib_qp *qp);
 void sib_qp_recv_done(struct sib_qp *qp, struct ib_wc *wc, bool solicited);
 u32 sib_qp_recv_count(const struct sib_qp *qp);
 int sib_rwqe_scatter(const struct sib_qp *qp, const struct sib_rwqe *rwqe, u32 skip,
-		     struct sk_buff *skb, unsigned int off, u32 len);
+		     struct sk_buff *skb, unsigned int off, u32 len, __wsum *sum);
 int sib_rwqe_write(const struct sib_qp *qp, const struct sib_rwqe *rwqe, u32 skip,
 		   const void *from, u32 len);
 
@@ -533,6 +541,12 @@ int sib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr, enum ib_srq_a
 int sib_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr);
 int sib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
 void sib_srq_taken(struct sib_srq *srq);
+
+/* Headers of a request to send a long TCP segment */
+static inline u8 *sib_swqe_header(const struct sib_qp *qp, struct sib_swqe *wqe)
+{
+	return (u8 *)&wqe->sge[qp->sq.max_sge];
+}
 
 /* cq.c */
 int sib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,

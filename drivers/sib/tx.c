@@ -245,15 +245,23 @@ static int run_connected(struct sib_port *port, struct sib_qp *qp, unsigned long
 	return n;
 }
 
+/* Next request to send. In SQD one that was begun is finished, no other is begun. */
+static struct sib_swqe *next_datagram(struct sib_qp *qp)
+{
+	struct sib_swqe *wqe = sib_ring_peek(&qp->sq);
+	bool begun = wqe && wqe->opcode == IB_WR_LSO && wqe->lso_off;
+
+	if (qp->attr.qp_state == IB_QPS_RTS || (qp->attr.qp_state == IB_QPS_SQD && begun))
+		return wqe;
+	return NULL;
+}
+
 static int run_datagram(struct sib_port *port, struct sib_qp *qp, unsigned long now)
 {
 	struct sib_swqe *wqe;
 	int n = 0, status;
 
-	if (qp->attr.qp_state == IB_QPS_SQD && qp->attr.en_sqd_async_notify)
-		sq_drained(qp);	/* a request once begun is done within a run */
-	while (n < TX_QP_BUDGET && qp->attr.qp_state == IB_QPS_RTS &&
-	       (wqe = sib_ring_peek(&qp->sq))) {
+	while (n < TX_QP_BUDGET && (wqe = next_datagram(qp))) {
 		status = sib_ud_send(port, qp, wqe, now);
 		if (status < 0)
 			return status;
@@ -265,8 +273,10 @@ static int run_datagram(struct sib_port *port, struct sib_qp *qp, unsigned long 
 			break;
 		}
 	}
-	if (qp->attr.qp_state == IB_QPS_RTS && sib_ring_peek(&qp->sq))
+	if (next_datagram(qp))
 		requeue(port, qp, false);
+	else if (qp->attr.qp_state == IB_QPS_SQD && qp->attr.en_sqd_async_notify)
+		sq_drained(qp);
 	return n;
 }
 

@@ -5,20 +5,44 @@
  * VL, P_Key and Q_Key (IBA vol. 1, 3.5.3, 9.8.3, 10.2.4).
  */
 #include <linux/bitops.h>
+#include <net/checksum.h>
 
 #include "sib.h"
 
-/* struct source - the payload of a packet */
+/*
+ * struct source - the payload of a packet: @hlen bytes of headers of a TCP segment,
+ * then the data of the request after the first @skip
+ */
 struct source {
 	const struct sib_qp *qp;
 	const struct sib_swqe *wqe;
+	const u8 *header;
+	u32 hlen;
+	u32 skip;
 };
+
+static void fill_checksums(u8 *payload, u32 len, __wsum *sum)
+{
+	struct sib_ip ip;
+
+	if (!sib_offload_parse(payload, min_t(u32, len, SIB_OFFLOAD_HLEN), len, &ip))
+		sib_offload_fill(payload, &ip, sum, ip.end == len);
+}
 
 static int gather(const void *src, void *to, u32 len, __wsum *sum)
 {
 	const struct source *s = src;
+	__wsum part = 0;
+	int err;
 
-	return sib_swqe_gather(s->qp, s->wqe, 0, to, len, sum);
+	err = sib_swqe_gather(s->qp, s->wqe, s->skip, to + s->hlen, len - s->hlen, &part);
+	if (err)
+		return err;
+	*sum = csum_block_add(*sum, part, s->hlen);
+	*sum = csum_add(*sum, csum_partial_copy_nocheck(s->header, to, s->hlen));
+	if (s->hlen || s->wqe->send_flags & IB_SEND_IP_CSUM)
+		fill_checksums(to, len, sum);
+	return 0;
 }
 
 static u16 send_pkey(struct sib_port *port, struct sib_qp *qp, const struct sib_swqe *wqe)
@@ -33,6 +57,77 @@ static u16 send_pkey(struct sib_port *port, struct sib_qp *qp, const struct sib_
 	}
 }
 
+/* Send a packet of a request. Returns as sib_ud_send() does. */
+static int send_packet(struct sib_port *port, struct sib_qp *qp, const struct sib_swqe *wqe,
+		       const struct source *src, u32 len, unsigned long now)
+{
+	struct sib_pkt pkt = {
+		.solicited = !!(wqe->send_flags & IB_SEND_SOLICITED),
+		.opcode = wqe->opcode == IB_WR_SEND_WITH_IMM ? SIB_OP_UD_SEND_IMM :
+							       SIB_OP_UD_SEND,
+		.pkey = send_pkey(port, qp, wqe),
+		.plen = len,
+		.dqpn = sib_lid_is_mcast(wqe->av.dlid) ? SIB_QPN_MCAST : wqe->dqpn,
+		.psn = qp->psn,
+		.qkey = (s32)wqe->qkey < 0 ? qp->attr.qkey : wqe->qkey,
+		.sqpn = qp->ibqp.qp_num,
+		.imm = wqe->imm,
+	};
+	int err;
+
+	if (qp->ibqp.qp_type == IB_QPT_SMI)
+		pkt.vl = SIB_VL15;
+	sib_xmit_path(port, &wqe->av, &pkt);
+	if (len > ib_mtu_enum_to_int(READ_ONCE(port->sma.mtu)))
+		return IB_WC_LOC_LEN_ERR;
+	if (!pkt.grh && sib_lid_is_mcast(pkt.dlid))
+		return IB_WC_LOC_QP_OP_ERR;	/* multicast needs a GRH */
+	if (!(pkt.pkey & 0x7FFF)) {
+		sib_xmit_discard(port);
+		return IB_WC_SUCCESS;
+	}
+	err = sib_xmit(port, &pkt, gather, src, now);
+	if (err == -EACCES)
+		return IB_WC_LOC_PROT_ERR;
+	if (err)
+		return err;
+	qp->psn = (qp->psn + 1) & 0xFFFFFF;
+	return IB_WC_SUCCESS;
+}
+
+/* Send a long TCP segment in parts, from where it was left. */
+static int send_long(struct sib_port *port, struct sib_qp *qp, struct sib_swqe *wqe,
+		     unsigned long now)
+{
+	const u8 *whole = sib_swqe_header(qp, wqe);
+	u8 header[SIB_OFFLOAD_HLEN] __aligned(4);
+	struct sib_segment part;
+	struct sib_ip ip;
+	int status;
+
+	if (sib_offload_parse(whole, wqe->hlen, wqe->hlen + wqe->length, &ip) || !ip.tcp ||
+	    ip.data != wqe->hlen)
+		return IB_WC_LOC_QP_OP_ERR;
+	do {
+		struct source src = {
+			.qp = qp, .wqe = wqe, .header = header, .hlen = wqe->hlen,
+			.skip = wqe->lso_off,
+		};
+
+		part.off = wqe->lso_off;
+		part.len = min(wqe->length - part.off, wqe->mss);
+		part.index = part.off / wqe->mss;
+		part.last = part.off + part.len == wqe->length;
+		memcpy(header, whole, wqe->hlen);
+		sib_offload_cut(header, &ip, &part);
+		status = send_packet(port, qp, wqe, &src, wqe->hlen + part.len, now);
+		if (status != IB_WC_SUCCESS)
+			return status;
+		wqe->lso_off += part.len;
+	} while (!part.last);
+	return IB_WC_SUCCESS;
+}
+
 /**
  * sib_ud_send - send one work request
  * @port: the port, locked
@@ -43,42 +138,14 @@ static u16 send_pkey(struct sib_port *port, struct sib_qp *qp, const struct sib_
  * Return: enum ib_wc_status of the completion, or -EAGAIN or -ENOMEM if the
  * request must be tried again later.
  */
-int sib_ud_send(struct sib_port *port, struct sib_qp *qp, const struct sib_swqe *wqe,
+int sib_ud_send(struct sib_port *port, struct sib_qp *qp, struct sib_swqe *wqe,
 		unsigned long now)
 {
-	struct sib_pkt pkt = {
-		.solicited = !!(wqe->send_flags & IB_SEND_SOLICITED),
-		.opcode = wqe->opcode == IB_WR_SEND_WITH_IMM ? SIB_OP_UD_SEND_IMM :
-							       SIB_OP_UD_SEND,
-		.pkey = send_pkey(port, qp, wqe),
-		.plen = wqe->length,
-		.dqpn = sib_lid_is_mcast(wqe->av.dlid) ? SIB_QPN_MCAST : wqe->dqpn,
-		.psn = qp->psn,
-		.qkey = (s32)wqe->qkey < 0 ? qp->attr.qkey : wqe->qkey,
-		.sqpn = qp->ibqp.qp_num,
-		.imm = wqe->imm,
-	};
 	struct source src = { .qp = qp, .wqe = wqe };
-	int err;
 
-	if (qp->ibqp.qp_type == IB_QPT_SMI)
-		pkt.vl = SIB_VL15;
-	sib_xmit_path(port, &wqe->av, &pkt);
-	if (wqe->length > ib_mtu_enum_to_int(READ_ONCE(port->sma.mtu)))
-		return IB_WC_LOC_LEN_ERR;
-	if (!pkt.grh && sib_lid_is_mcast(pkt.dlid))
-		return IB_WC_LOC_QP_OP_ERR;	/* multicast needs a GRH */
-	if (!(pkt.pkey & 0x7FFF)) {
-		sib_xmit_discard(port);
-		return IB_WC_SUCCESS;
-	}
-	err = sib_xmit(port, &pkt, gather, &src, now);
-	if (err == -EACCES)
-		return IB_WC_LOC_PROT_ERR;
-	if (err)
-		return err;
-	qp->psn = (qp->psn + 1) & 0xFFFFFF;
-	return IB_WC_SUCCESS;
+	if (wqe->opcode == IB_WR_LSO)
+		return send_long(port, qp, wqe, now);
+	return send_packet(port, qp, wqe, &src, wqe->length, now);
 }
 
 static void violation(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt *pkt,
@@ -114,7 +181,7 @@ static int check_keys(struct sib_port *port, struct sib_qp *qp, const struct sib
 }
 
 static void complete_recv(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt *pkt,
-			  int pkey_index, int err)
+			  int pkey_index, int err, bool csum_good)
 {
 	struct ib_wc wc = {
 		.status = err ? IB_WC_LOC_PROT_ERR : IB_WC_SUCCESS,
@@ -124,7 +191,7 @@ static void complete_recv(struct sib_port *port, struct sib_qp *qp, const struct
 		.slid = pkt->slid,
 		.sl = pkt->sl,
 		.pkey_index = pkey_index,
-		.wc_flags = pkt->grh ? IB_WC_GRH : 0,
+		.wc_flags = (pkt->grh ? IB_WC_GRH : 0) | (csum_good ? IB_WC_IP_CSUM_OK : 0),
 	};
 
 	if (sib_lid_is_ucast(pkt->dlid))
@@ -134,6 +201,29 @@ static void complete_recv(struct sib_port *port, struct sib_qp *qp, const struct
 		wc.ex.imm_data = pkt->imm;
 	}
 	sib_qp_recv_done(qp, &wc, pkt->solicited);
+}
+
+/*
+ * Place the payload. For the kernel, which may be IPoIB, the checksums of what
+ * looks like IP are verified on the way. Returns 0 or -EACCES.
+ */
+static int place(struct sib_qp *qp, const struct sib_rwqe *wqe, const struct sib_pkt *pkt,
+		 struct sk_buff *skb, unsigned int off, bool *csum_good)
+{
+	u32 avail = min_t(u32, pkt->plen, SIB_OFFLOAD_HLEN);
+	u8 buf[SIB_OFFLOAD_HLEN] __aligned(4);
+	const u8 *header = NULL;
+	struct sib_ip ip;
+	__wsum sum = 0;
+	int err;
+
+	if (qp->mem.kernel && qp->ibqp.qp_type == IB_QPT_UD)
+		header = skb_header_pointer(skb, off, avail, buf);
+	if (!header || sib_offload_parse(header, avail, pkt->plen, &ip) || ip.end != pkt->plen)
+		return sib_rwqe_scatter(qp, wqe, SIB_GRH_LEN, skb, off, pkt->plen, NULL);
+	err = sib_rwqe_scatter(qp, wqe, SIB_GRH_LEN, skb, off, pkt->plen, &sum);
+	*csum_good = !err && sib_offload_good(header, &ip, sum);
+	return err;
 }
 
 static void no_buffer(struct sib_port *port, struct sib_qp *qp)
@@ -158,6 +248,7 @@ void sib_ud_recv(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt 
 {
 	bool smi = qp->ibqp.qp_type == IB_QPT_SMI;
 	const struct sib_rwqe *wqe;
+	bool csum_good = false;
 	int index, err = 0;
 
 	lockdep_assert_held(&port->lock);
@@ -185,6 +276,6 @@ void sib_ud_recv(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt 
 	if (pkt->grh)
 		err = sib_rwqe_write(qp, wqe, 0, &pkt->ghdr, SIB_GRH_LEN);
 	if (!err)
-		err = sib_rwqe_scatter(qp, wqe, SIB_GRH_LEN, skb, off, pkt->plen);
-	complete_recv(port, qp, pkt, index, err);
+		err = place(qp, wqe, pkt, skb, off, &csum_good);
+	complete_recv(port, qp, pkt, index, err, csum_good);
 }

@@ -41,6 +41,8 @@ class PacketSocket
 
     [[nodiscard]] const MacAddress &address() const { return address_; }
     [[nodiscard]] unsigned mtu() const { return mtu_; }
+    // The descriptor, for a caller that reads and writes it in a way of its own.
+    [[nodiscard]] UniqueFd release() && { return std::move(fd_); }
 
   private:
     PacketSocket(UniqueFd fd, MacAddress address, unsigned mtu)

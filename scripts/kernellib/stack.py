@@ -12,7 +12,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from checklib import junit
+from checklib import junit, programs
 
 from . import build, uml
 
@@ -23,9 +23,8 @@ AT_ONCE = 2             # a scenario keeps one processor busy
 # What takes longest comes first, so that nothing is left to wait for at the end.
 LONGEST = ("kill", "verbs", "loss", "fault-make", "reload", "malformed", "fault", "unplug")
 
-CMAKE = build.TOP / "build/cmake"
 # Scenario: what it runs of ours, in user space
-PROGRAMS = {"malformed": "ib-frames", "openib": "openib"}
+PROGRAMS = {"fabric": "ibfabric", "malformed": "ib-frames", "openib": "openib"}
 
 _printing = threading.Lock()
 
@@ -38,14 +37,11 @@ def names() -> list[str]:
 def build_programs(chosen: list[str]) -> None:
     """What the scenarios run besides the distribution's programs, built if need be."""
     targets = [target for name, target in PROGRAMS.items() if name in chosen]
-    if not targets:
-        return
-    for command in (["cmake", "-S", str(build.TOP), "-B", str(CMAKE), "-G", "Ninja"],
-                    ["cmake", "--build", str(CMAKE), "-j", "2", "--target", *targets]):
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              check=False)
-        if done.returncode:
-            raise build.BuildError(f"{', '.join(targets)}: no build:\n{done.stdout[-4000:]}")
+    try:
+        if targets:
+            programs.build(targets)
+    except RuntimeError as error:
+        raise build.BuildError(str(error)) from None
 
 
 def run_one(name: str, tree: Path, mirror: Path) -> junit.Case:
@@ -57,7 +53,8 @@ def run_one(name: str, tree: Path, mirror: Path) -> junit.Case:
     done = subprocess.run(
         [str(uml.RUN), "--kernel", str(tree), "--timeout", str(LIMIT_SECONDS), "--out", str(out),
          "--clock", clock[1] if clock else "skip", "--env", f"STACK={SCENARIOS}",
-         "--env", f"IB_FRAMES={CMAKE}/bin/ib-frames", "--env", f"OPENIB={CMAKE}/bin/openib",
+         "--env", f"IB_FRAMES={programs.BIN}/ib-frames", "--env", f"OPENIB={programs.BIN}/openib",
+         "--env", f"IBFABRIC={programs.BIN}/ibfabric",
          "--env", f"SIB_KO={mirror}/drivers/sib/sib.ko",
          "--env", f"IPOIB_KO={mirror}/drivers/ipoib/ib_ipoib.ko", str(script)],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False)

@@ -5,6 +5,8 @@ import time
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from pathlib import Path
 
+from checklib import programs
+
 from . import accel, client, daemon, initramfs, layer, splats, state
 from .plan import IB_MTU_CODES
 from .state import LabError
@@ -41,11 +43,28 @@ def prepare(plan, kernel, progress):
         drivers = {host["driver"] for host in plan["hosts"]}
         layers = dict(zip(drivers, pool.map(lambda d: layer.build(kernel, d, modules), drivers),
                           strict=True))
+        if plan["topology"] is not None:
+            progress("ibfabric")
+            plan["options"]["ibfabric"] = _ibfabric()
         plan["options"]["accel"], why = chosen.result()
         for host in plan["hosts"]:
             host |= {"image": str(kernel.image), "initramfs": str(image),
                      "layer": str(layers[host["driver"]])}
     progress(f"emulation: {plan['options']['accel']} ({why})")
+
+
+def _ibfabric():
+    try:
+        programs.build(["ibfabric"])
+    except RuntimeError as error:
+        raise LabError(str(error)) from None
+    return str(programs.BIN / "ibfabric")
+
+
+def _managed_ports(plan):
+    """The ports of h1 that need a subnet manager: one for each subnet."""
+    ports = plan["hosts"][0]["ports"]
+    return ports if plan["topology"] is None else ports[:1]
 
 
 def _each_host(plan, work):
@@ -82,7 +101,7 @@ def _boot(plan, progress):
                     str(IB_MTU_CODES[plan["ib_mtu"]])], DEVICES_SECONDS * slowness, progress,
              f"{', '.join(p['ibdev'] for p in host['ports'])} ready, driver {host['driver']}")
         if host["number"] == 1:
-            for port in host["ports"]:
+            for port in _managed_ports(plan):
                 _run(host, ["lab-sm", "start", str(port["port"])], SM_SECONDS * slowness, progress,
                      f"OpenSM started on {port['ibdev']}")
         _run(host, [SCRIPT, "address", str(host["number"]), str(plan["ports"]), str(carrier)],
@@ -114,7 +133,7 @@ def explain(plan):
             continue
         lines.append(f"--- end of {host['name']}'s console ({host['console']})")
         lines += ["  " + line for line in text.splitlines()[-12:]]
-    for port in plan["hosts"][0]["ports"]:
+    for port in _managed_ports(plan):
         try:
             log = f"/run/lab/opensm-{port['port']}/log"
             status, out, _ = client.capture("h1", ["tail", "-n", "12", log], 10)
@@ -137,6 +156,8 @@ def up(plan, kernel, progress):
                              "consoles": {h["name"]: h["console"] for h in plan["hosts"]},
                              "kernel": plan["kernel"], "ib_mtu": plan["ib_mtu"],
                              "started": plan["started"]})
+    if plan["topology"] is not None:
+        (state.folder() / "topology").write_text(plan["topology"])
     options = plan["options"]
     progress(f"booting {' and '.join(h['name'] for h in plan['hosts'])}: {plan['kernel']}, "
              f"{options['cpus']} CPU, {options['memory']} MiB each")

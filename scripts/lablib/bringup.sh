@@ -70,6 +70,11 @@ has_carrier() { [ "$(cat "/sys/class/net/$1/carrier" 2> /dev/null)" = 1 ]; }
 
 address() {
 	number=$1 ports=$2 seconds=$3
+	# Ports may share a subnet: each is to answer for its own addresses alone.
+	if [ "$ports" -gt 1 ]; then
+		echo 1 > /proc/sys/net/ipv4/conf/all/arp_ignore
+		echo 2 > /proc/sys/net/ipv4/conf/all/arp_announce
+	fi
 	for port in $(seq 0 $((ports - 1))); do
 		if [ "$port" = 0 ]; then prefix=fd10::; else prefix=fd10:$port::; fi
 		ip link set "ib$port" up || die "cannot set ib$port up"

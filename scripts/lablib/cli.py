@@ -16,11 +16,11 @@ USAGE, BAD = 1, 2
 DESCRIPTION = """\
 Virtual hosts on a software InfiniBand fabric, for demos, tests and people.
 
-Each host h1, h2 is a virtual machine with a stock Debian kernel on this
+Each host h1, h2, … is a virtual machine with a stock Debian kernel on this
 machine's root file system (read-only; what it writes goes to memory and is
 gone with it), so every tool installed here is there. Its only network is its
 cables: port 0 is eth1 below, sib0 as InfiniBand device and ib0 as IP
-interface (port 1: eth2, sib1, ib1, and so on). h1 runs OpenSM for each cable.
+interface (port 1: eth2, sib1, ib1, and so on). h1 runs OpenSM for each subnet.
 """
 
 EPILOG = """\
@@ -29,6 +29,7 @@ addresses of host hN, port P: ib<P> has 10.10.<P>.N/24 and fd10:<P>::N/64
 
 examples:
   scripts/lab up --kernel 6.12
+  scripts/lab up --hosts 3 --ports 2
   scripts/lab exec h1 -- ping -c 3 10.10.0.2
   scripts/lab exec h1 -- ibnetdiscover
   scripts/lab cable h1:0 down
@@ -58,9 +59,13 @@ def parser():
     top = Parser(prog="lab", description=DESCRIPTION, epilog=EPILOG, formatter_class=formatter)
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     up = commands.add_parser("up", help="start hosts; returns when all can ping h1")
-    up.add_argument("--hosts", type=int, default=2, metavar="N", help="hosts h1 to hN: 1 or 2 (default 2)")
+    up.add_argument("--hosts", type=int, default=2, metavar="N", help="hosts h1 to hN (default 2)")
     up.add_argument("--ports", type=int, default=1, metavar="N",
                     help="InfiniBand ports, and cables, per host: 1 to 8 (default 1)")
+    up.add_argument("--topology", metavar="b2b|leaves|FILE",
+                    help="b2b: port P of h1 to port P of h2, a subnet each (default for two "
+                         "hosts with one port); leaves: all ports in one subnet of two "
+                         "switches; FILE: in a subnet as ibnetdiscover prints it")
     up.add_argument("--kernel", default="6.1", metavar="K",
                     help="6.1 (default), 6.12, a release, test or debug (scripts/test-kernel), "
                          "or the path of a kernel build tree")
@@ -165,6 +170,8 @@ def cmd_status(arguments):
         host["splats"] = [item.kind for item in found[host["name"]]]
     document["healthy"] = document["phase"] == "up" and all(
         host["state"] == "up" and not host["splats"] for host in document["hosts"])
+    if document["fabric"]:
+        document["healthy"] &= document["fabric"]["state"] == "up"
     print(json.dumps(document, indent=2) if arguments.json else report.text(document))
     return 0 if document["healthy"] else BAD
 

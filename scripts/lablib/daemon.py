@@ -20,6 +20,7 @@ import time
 
 from . import channel as ch
 from . import state
+from .fabric import Fabric
 from .qemu import Qemu, cable
 from .state import LabError
 
@@ -87,7 +88,9 @@ class Daemon:
     def __init__(self, plan):
         self.plan = plan
         self.guests = {host["name"]: Guest(host) for host in plan["hosts"]}
-        self.cables = plan["cables"]  # each {"ends": ["h1:0", "h2:0"], "up": bool}
+        # Each {"ends": ["h1:0", "h2:0"], "up": bool}; one end if the other is the fabric's.
+        self.cables = plan["cables"]
+        self.fabric = Fabric() if plan["topology"] is not None else None
         self.phase = "starting"
         self.finished = asyncio.Event()
         self.tasks = set()
@@ -109,13 +112,36 @@ class Daemon:
             await self.finished.wait()
         finally:
             server.close()
-            for guest in self.guests.values():
-                await guest.qemu.stop()
+            await self._stop_all()
+
+    async def _stop_all(self):
+        for guest in self.guests.values():
+            await guest.qemu.stop()
+        if self.fabric is not None:
+            await self.fabric.stop()
+
+    async def _start_fabric(self):
+        """Start the switches; the hosts' ends of their cables, by port."""
+        pairs = {entry["ends"][0]: cable() for entry in self.cables}
+        try:
+            await self.fabric.start(self.plan["options"]["ibfabric"],
+                                    {name: pair[1] for name, pair in pairs.items()})
+        except LabError as error:
+            named = str(error).replace(str(state.folder() / "topology"),
+                                       self.plan["topology_name"])
+            raise LabError(named) from None
+        self._spawn(self.fabric.watch())
+        for _, theirs in pairs.values():
+            theirs.close()
+        return {name: pair[0] for name, pair in pairs.items()}
 
     async def _start_guests(self):
         ends = {}
-        for entry in self.cables:
-            ends.update(zip(entry["ends"], cable(), strict=True))
+        if self.fabric is not None:
+            ends = await self._start_fabric()
+        else:
+            for entry in self.cables:
+                ends.update(zip(entry["ends"], cable(), strict=True))
         for name, guest in self.guests.items():
             names = [f"{name}:{port}" for port in range(self.plan["ports"])]
             for end in names:
@@ -129,7 +155,10 @@ class Daemon:
             self._spawn(guest.qemu.greet())
         for end in ends.values():
             end.close()
-        state.write("pids.json", [os.getpid(), *[g.qemu.pid for g in self.guests.values()]])
+        started = [guest.qemu for guest in self.guests.values()]
+        if self.fabric is not None:
+            started.append(self.fabric)
+        state.write("pids.json", [os.getpid(), *[process.pid for process in started]])
 
     async def _serve(self, reader, writer):
         """One client's connection, from its request to its end."""
@@ -211,7 +240,9 @@ class Daemon:
             hosts.append({key: guest.host[key] for key in keys}
                          | {"state": guest.state, "reason": guest.reason, "pid": guest.qemu.pid,
                             "commands": len(guest.clients)})
-        return {"phase": self.phase, "hosts": hosts, "cables": self.cables,
+        fabric = self.fabric and {"state": self.fabric.state, "reason": self.fabric.reason,
+                                  "pid": self.fabric.pid}
+        return {"phase": self.phase, "hosts": hosts, "cables": self.cables, "fabric": fabric,
                 "seconds": round(time.time() - self.plan["started"], 1)}
 
     async def _op_cable(self, request):
@@ -230,8 +261,9 @@ class Daemon:
 
     async def _op_down(self, _request):
         dead = {g.name: g.reason for g in self.guests.values() if g.state == "dead"}
-        for guest in self.guests.values():
-            await guest.qemu.stop()
+        if self.fabric is not None and self.fabric.state == "dead":
+            dead["the fabric"] = self.fabric.reason
+        await self._stop_all()
         # The reply goes out before the loop ends.
         asyncio.get_running_loop().call_soon(self.finished.set)
         return {"dead": dead}
@@ -266,6 +298,9 @@ def start(plan):
             _log_to(log)
             os.chdir("/")
             asyncio.run(Daemon(plan).run(ready_write))
+        except LabError as error:
+            print(error, flush=True)
+            os._exit(1)
         except BaseException:  # noqa: B036 - the last words of a process go to its log
             import traceback
             traceback.print_exc()

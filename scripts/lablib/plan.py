@@ -3,7 +3,9 @@
 
 import ipaddress
 import time
+from pathlib import Path
 
+from . import fabric
 from . import kernel as kernels
 from . import state
 from .layer import DRIVERS
@@ -11,7 +13,10 @@ from .qemu import mac
 from .state import LabError
 
 IB_MTU_CODES = {2048: 4, 4096: 5}  # as PortInfo and partitions.conf count
+MAX_HOSTS = 16
 MAX_PORTS = 8
+BACK_TO_BACK = "b2b"
+LEAVES = "leaves"
 
 
 def ipv4(number, port):
@@ -54,13 +59,39 @@ def port_name(name, hosts):
     raise LabError(f"no port '{name}' (there are: {', '.join(ports)})", 1)
 
 
+def topology(wish, names, ports):
+    """The text of a lab's topology, or None if its cables are back to back."""
+    if wish is None:
+        wish = LEAVES if len(names) > 2 or ports > 1 else BACK_TO_BACK
+    if wish == LEAVES:
+        return fabric.topology(names, ports)
+    if wish != BACK_TO_BACK:
+        try:
+            return Path(wish).read_text()
+        except (OSError, UnicodeDecodeError) as error:
+            raise LabError(f"--topology {wish}: {error}", 1) from None
+    if len(names) > 2:
+        raise LabError("--topology b2b: 1 or 2 hosts", 1)
+    return None
+
+
+def _cables(names, ports, is_fabric):
+    """Between hosts, or between a host and the fabric; each {"ends": …, "up": bool}."""
+    if is_fabric:
+        ends = [[f"{name}:{port}"] for name in names for port in range(ports)]
+    else:
+        ends = [[f"{name}:{port}" for name in names] for port in range(ports)
+                if len(names) == 2]
+    return [{"ends": entry, "up": True} for entry in ends]
+
+
 def make(arguments):
     """The plan of a lab: a document that the daemon gets and `status` shows.
 
     Image, initramfs and layer of each host are filled in later.
     """
-    if arguments.hosts not in (1, 2):
-        raise LabError("--hosts: 1 or 2 (cables are back to back; more hosts need a switch)", 1)
+    if not 1 <= arguments.hosts <= MAX_HOSTS:
+        raise LabError(f"--hosts: 1 to {MAX_HOSTS}", 1)
     if not 1 <= arguments.ports <= MAX_PORTS:
         raise LabError(f"--ports: 1 to {MAX_PORTS}", 1)
     kernel = kernels.find(arguments.kernel)
@@ -70,9 +101,10 @@ def make(arguments):
               "console": str(state.logs() / f"{name}.console"),
               "ports": [_port(number, port) for port in range(arguments.ports)]}
              for number, name in enumerate(names, 1)]
-    cables = [{"ends": [f"{name}:{port}" for name in names], "up": True}
-              for port in range(arguments.ports)] if arguments.hosts == 2 else []
-    return {"hosts": hosts, "cables": cables, "ports": arguments.ports,
+    wired = topology(arguments.topology, names, arguments.ports)
+    return {"hosts": hosts, "ports": arguments.ports,
+            "cables": _cables(names, arguments.ports, wired is not None),
+            "topology": wired, "topology_name": arguments.topology or "",
             "kernel": kernel.release, "slowness": kernels.slowness(arguments.kernel),
             "ib_mtu": arguments.ib_mtu, "started": time.time(),
             "options": {"accel": arguments.accel, "cpu": arguments.cpu, "cpus": arguments.cpus,

@@ -72,7 +72,8 @@ def command_line(host, options, fds):
     return line
 
 
-def _die_with_parent():
+def die_with_parent():
+    """For a child before exec: the kernel is to kill it if this process dies."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
@@ -98,7 +99,7 @@ class Qemu:
         self.process = await asyncio.create_subprocess_exec(
             *command_line(host, options, fds), pass_fds=inherited,
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.PIPE, preexec_fn=_die_with_parent, start_new_session=True)
+            stderr=asyncio.subprocess.PIPE, preexec_fn=die_with_parent, start_new_session=True)
         theirs_agent.close()
         theirs_monitor.close()
         self._monitor = await asyncio.open_connection(sock=ours_monitor)

@@ -22,7 +22,12 @@ def text(document):
              f"{document['kernel']}, IB MTU {document['ib_mtu']}"]
     for host in document["hosts"]:
         lines += _host(host)
+    fabric = document["fabric"]
+    if fabric:
+        lines.append(f"fabric  {fabric['state']}, pid {fabric['pid']}"
+                     + (f": {fabric['reason']}" if fabric["reason"] else ""))
     for cable in document["cables"]:
-        lines.append(f"cable {' to '.join(cable['ends'])}: "
+        ends = [*cable["ends"], *(["the fabric"] if len(cable["ends"]) == 1 else [])]
+        lines.append(f"cable {' to '.join(ends)}: "
                      f"{'plugged' if cable['up'] else 'pulled'}")
     return "\n".join(lines)

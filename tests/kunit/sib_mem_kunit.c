@@ -180,7 +180,7 @@ static void no_local_write(struct kunit *test)
 	w->mr.access = IB_ACCESS_REMOTE_READ;
 	KUNIT_EXPECT_EQ(test, sib_sge_gather(&w->ctx, &sge, 1, 0, buf, 16, &sum), 0);
 	KUNIT_EXPECT_EQ(test, sib_sge_write(&w->ctx, &sge, 1, 0, buf, 16), -EACCES);
-	KUNIT_EXPECT_EQ(test, sib_sge_scatter(&w->ctx, &sge, 1, 0, skb, 0, 16), -EACCES);
+	KUNIT_EXPECT_EQ(test, sib_sge_scatter(&w->ctx, &sge, 1, 0, skb, 0, 16, NULL), -EACCES);
 	KUNIT_EXPECT_EQ(test, *byte_at(w, 0), 0);
 	kfree_skb(skb);
 }
@@ -250,15 +250,16 @@ static void scattered(struct kunit *test)
 	};
 	u32 i, hits = 0;
 
-	KUNIT_ASSERT_EQ(test, sib_sge_scatter(&w->ctx, sge, 2, 5, skb, 1, 1005), 0);
+	KUNIT_ASSERT_EQ(test, sib_sge_scatter(&w->ctx, sge, 2, 5, skb, 1, 1005, NULL), 0);
 	for (i = 0; i < LENGTH; i++) {
 		bool in = (i >= 15 && i < 20) || (i >= PAGE_SIZE && i < PAGE_SIZE + 1000);
 
 		hits += *byte_at(w, i) == (in ? 0x5A : 0);
 	}
 	KUNIT_EXPECT_EQ(test, hits, (u32)LENGTH);
-	KUNIT_EXPECT_EQ(test, sib_sge_scatter(&w->ctx, sge, 2, 0, skb, 0, 2011), -EACCES);
-	KUNIT_EXPECT_EQ(test, sib_sge_scatter(&w->ctx, sge, 1, 0, skb, PAGE_SIZE - 1, 2),
+	KUNIT_EXPECT_EQ(test, sib_sge_scatter(&w->ctx, sge, 2, 0, skb, 0, 2011, NULL),
+			-EACCES);
+	KUNIT_EXPECT_EQ(test, sib_sge_scatter(&w->ctx, sge, 1, 0, skb, PAGE_SIZE - 1, 2, NULL),
 			-EACCES);
 	kfree_skb(skb);
 }

@@ -65,7 +65,7 @@ def lab(tmp_path, monkeypatch):
     names = ("h1", "h2")
     plan = {"hosts": [{"name": name, "number": number, "driver": "ours", "console": "",
                        "ports": [PORT]} for number, name in enumerate(names, 1)],
-            "cables": [{"ends": ["h1:0", "h2:0"], "up": True}], "ports": 1, "options": {},
+            "topology": None, "cables": [{"ends": ["h1:0", "h2:0"], "up": True}], "ports": 1, "options": {},
             "started": time.time()}
     lock = state.create()
     daemon.start(plan)

@@ -204,9 +204,9 @@ def carriers(lab, host):
     return done.stdout.split()
 
 
-def test_two_ports_are_two_subnets(lab):
-    """Each port has its own cable and subnet manager: one pulled, the other goes on."""
-    done = lab("up", "-q", "--ports", "2", "--driver", "intree", timeout=180)
+def test_two_cables_are_two_subnets(lab):
+    """Each cable has its own subnet manager: one pulled, the other goes on."""
+    done = lab("up", "-q", "--ports", "2", "--topology", "b2b", "--driver", "intree", timeout=180)
     assert done.returncode == 0, done.stderr
     assert lab("cable", "h2:ib1", "down").returncode == 0
     for host in ("h1", "h2"):
@@ -218,6 +218,25 @@ def test_two_ports_are_two_subnets(lab):
     until(lambda: lab.run("ping", "-c", "1", "-W", "1", "10.10.1.2").returncode == 0, 60,
           "port 1 is back")
     assert lab("down").returncode == 0
+
+
+def test_fabric_killed(lab):
+    assert lab(*UP, "--ports", "2").returncode == 0
+    os.kill(json.loads(lab("status", "-j").stdout)["fabric"]["pid"], signal.SIGKILL)
+    until(lambda: lab("status").returncode == 2, 10, "the fabric is dead")
+    until(lambda: carriers(lab, "h1") == ["0", "0"], 20, "no carrier")
+    done = lab("down")
+    assert (done.returncode, done.stderr) == \
+        (2, "the fabric had died: ibfabric was killed by signal 9\n")
+
+
+def test_topology_error_is_shown(lab, tmp_path):
+    file = tmp_path / "mine"
+    file.write_text('Switch 4 "sw"\n[1] "h1"(1]\nCa 1 "h1"\n')
+    done = lab(*UP, "--topology", str(file))
+    assert done.returncode == 2
+    assert f"{file}:2:9: " in done.stderr
+    assert lab.left() == []
 
 
 def test_splat_is_reported(lab):

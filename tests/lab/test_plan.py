@@ -38,9 +38,42 @@ def test_addresses():
 
 
 def test_cables_join_equal_ports():
-    assert [c["ends"] for c in make("--ports", "2")["cables"]] == \
+    assert [c["ends"] for c in make("--ports", "2", "--topology", "b2b")["cables"]] == \
         [["h1:0", "h2:0"], ["h1:1", "h2:1"]]
     assert make("--hosts", "1")["cables"] == []
+
+
+def test_fabric_when_cables_do_not_do():
+    assert make()["topology"] is None
+    for words in (["--ports", "2"], ["--hosts", "3"], ["--topology", "leaves"]):
+        plan_ = make(*words)
+        assert "Switch" in plan_["topology"]
+        assert plan_["cables"][0]["ends"] == ["h1:0"]
+    assert [c["ends"] for c in make("--hosts", "3", "--ports", "2")["cables"]][-1] == ["h3:1"]
+
+
+def test_topology_from_a_file(tmp_path):
+    file = tmp_path / "mine"
+    file.write_text("a topology")
+    assert make("--topology", str(file))["topology"] == "a topology"
+
+
+def ends(text, switch):
+    """What the ports of a switch are cabled to."""
+    block = text.split(f'"{switch}"\t#')[1].split("\n\n")[0]
+    return [line.split()[1] for line in block.splitlines() if line.startswith("[")]
+
+
+def test_leaves_take_a_port_of_each_host():
+    text = make("--hosts", "3", "--ports", "2")["topology"]
+    assert ends(text, "sw1") == ['"h1"[1]', '"h2"[1]', '"h3"[1]', '"sw2"[4]', '"sw2"[5]']
+    assert ends(text, "sw2") == ['"h1"[2]', '"h2"[2]', '"h3"[2]', '"sw1"[4]', '"sw1"[5]']
+
+
+def test_hosts_of_one_port_are_spread():
+    text = make("--hosts", "3")["topology"]
+    assert ends(text, "sw1")[:2] == ['"h1"[1]', '"h3"[1]']
+    assert ends(text, "sw2")[:1] == ['"h2"[1]']
 
 
 @pytest.mark.parametrize("name", ["h2:0", "h2:ib0", "h2:sib0", "h2:eth1"])
@@ -54,7 +87,9 @@ def test_wrong_port_names(name):
         plan.port_name(name, make()["hosts"])
 
 
-@pytest.mark.parametrize("words", [["--hosts", "3"], ["--hosts", "0"], ["--ports", "0"],
+@pytest.mark.parametrize("words", [["--hosts", "17"], ["--hosts", "0"],
+                                   ["--hosts", "3", "--topology", "b2b"],
+                                   ["--topology", "/no/such/file"], ["--ports", "0"],
                                    ["--kernel", "5.10"], ["--kernel", "6"]])
 def test_wrong_options(words):
     with pytest.raises(LabError) as error:

@@ -35,7 +35,7 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     config.addinivalue_line("markers", "smoke: runs on every kernel")
     config.addinivalue_line("markers", "full: runs with --full only")
-    config.addinivalue_line("markers", "labs(drivers, mtus): the labs a test runs on")
+    config.addinivalue_line("markers", "labs(drivers, mtus, ports): the labs a test runs on")
     config.addinivalue_line("markers", "ours_only: about what the in-tree driver does worse")
 
 
@@ -59,7 +59,7 @@ def _configs(metafunc):
         drivers["ours"] = drivers["intree"]
     elif option("--driver") == "ours":
         pairs = [pair for pair in pairs if pair == "ours"]
-    return [Config(kernel, *drivers[pair], mtu)
+    return [Config(kernel, *drivers[pair], mtu, chosen.get("ports", 1))
             for number, kernel in enumerate(option("--kernel").split(","))
             for pair in pairs for mtu in chosen.get("mtus", [4096])
             if option("--full") or _wanted(number, pair, mtu, smoke)]

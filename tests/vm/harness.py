@@ -87,15 +87,17 @@ class Config:
     h1: str = "ours"
     h2: str = "ours"
     ib_mtu: int = 4096
+    ports: int = 1
 
     def __str__(self):
         drivers = self.h1 if self.h1 == self.h2 else f"{self.h1}+{self.h2}"
-        return f"{self.kernel}-{drivers}-{self.ib_mtu}"
+        ports = f"-{self.ports}ports" if self.ports > 1 else ""
+        return f"{self.kernel}-{drivers}-{self.ib_mtu}{ports}"
 
     def arguments(self):
         cpus = 2 if self.kernel in TEST_KERNELS else 1
         return ["--kernel", self.kernel, "--driver", f"h1={self.h1}", "--driver", f"h2={self.h2}",
-                "--ib-mtu", str(self.ib_mtu), "--cpus", str(cpus)]
+                "--ib-mtu", str(self.ib_mtu), "--cpus", str(cpus), "--ports", str(self.ports)]
 
 
 class Result:

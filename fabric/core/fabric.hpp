@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// All nodes of a topology and what joins them: links between two nodes of this
+// process, which pass packets on at once, and cables to hosts elsewhere, which
+// speak the link protocol. No I/O but by Cable, no clock but the caller's.
+//
+//   Fabric fabric(topology, random);
+//   const auto number = fabric.attach(*topology.findPort("h1:1"), cable, now);
+//   fabric.start(now);
+//   fabric.onFrame(*number, source, frame, now); // for each frame of a batch
+//   fabric.onBatchEnd(*number, now);
+//   fabric.onTime(now);                          // at deadline()
+//
+// A host with a cable is that host: it is not emulated. Other channel adapters
+// answer MADs.
+#pragma once
+
+#include "core/cable.hpp"
+#include "io/error.hpp"
+#include "link/station.hpp"
+#include "node/node.hpp"
+#include "topology/topology.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace openipoib::fabric
+{
+
+class Fabric
+{
+  public:
+    using Random = std::function<std::uint32_t()>;
+
+    Fabric(Topology topology, Random random);
+    Fabric(const Fabric &) = delete;
+    Fabric &operator=(const Fabric &) = delete;
+    Fabric(Fabric &&) = delete;
+    Fabric &operator=(Fabric &&) = delete;
+    ~Fabric();
+
+    // Plug a cable in, in place of a host's port, or into a free port of a
+    // switch. Errors: EBUSY if that port has another, EINVAL if a host's port
+    // is not cabled to a switch. Before start().
+    [[nodiscard]] io::Result<std::size_t> attach(PortRef port, Cable &cable);
+    void start(Time now);
+
+    void onFrame(std::size_t cable, const io::MacAddress &source, io::View frame, Time now);
+    void onBatchEnd(std::size_t cable, Time now);
+    // The cable is ready again.
+    void onReady(std::size_t cable, Time now);
+    void onTime(Time now);
+    [[nodiscard]] Time deadline() const;
+
+    // Pull the cable at a port, or plug it in again.
+    void setCable(PortRef port, bool isPlugged, Time now);
+
+    [[nodiscard]] const Topology &topology() const { return topology_; }
+    // nullptr for a host elsewhere.
+    [[nodiscard]] const Node *node(std::size_t index) const { return seats_[index].node.get(); }
+    // The link protocol's end at a port of a node; nullptr if no cable is there.
+    [[nodiscard]] const Station *station(PortRef port) const;
+
+  private:
+    static constexpr std::size_t noCable = ~std::size_t{0};
+
+    struct End {
+        std::optional<PortRef> peer; // in this process
+        std::size_t cable = noCable;
+        bool isEnabled = true; // by the SM
+        bool isPlugged = true;
+    };
+    // A node and its ears.
+    struct Seat final : NodeListener {
+        Seat(Fabric &owner, std::size_t number) : fabric(owner), index(number) {}
+        void outputReady(std::uint8_t port) override { fabric.ready_.push_back({index, port}); }
+        void inputReady(std::uint8_t port) override { fabric.refill_.push_back({index, port}); }
+        void physWanted(std::uint8_t port, PhysState wanted) override
+        {
+            fabric.wanted_.emplace_back(PortRef{index, port}, wanted);
+        }
+
+        Fabric &fabric;
+        std::size_t index;
+        std::unique_ptr<Node> node;
+        std::vector<End> ends; // [0] unused
+        Time deadline = Time::max();
+    };
+    struct Plug {
+        Plug(Cable &way, PortRef port, const Station::Config &config, const Random &random)
+            : cable(way), at(port), station(config, random)
+        {
+        }
+        Cable &cable;
+        PortRef at;
+        Station station;
+        std::uint32_t upSession = 0; // 0: the node takes the link for down
+    };
+
+    [[nodiscard]] End &end(PortRef port) { return seats_[port.node].ends[port.port]; }
+    [[nodiscard]] Node &nodeAt(PortRef port) { return *seats_[port.node].node; }
+    void settle(Time now);
+    void train(PortRef port, Time now);
+    void setLink(PortRef port, bool isUp, Time now);
+    void onPhysWanted(PortRef port, PhysState wanted, Time now);
+    void pump(PortRef port, Time now);
+    void refill(PortRef port, Time now);
+    void noteState(Plug &plug, Time now);
+    void takeInput(Plug &plug, Time now);
+    void fillOutput(Plug &plug, Time now);
+    [[nodiscard]] bool sendFrame(Plug &plug, Time now);
+    void touch(PortRef port) { touched_.insert(port.node); }
+    void setTimers();
+
+    Topology topology_;
+    Random random_;
+    std::deque<Seat> seats_; // as Topology::nodes
+    std::deque<Plug> plugs_;
+    std::deque<PortRef> ready_;  // with packets to leave by
+    std::deque<PortRef> refill_; // that take packets again
+    std::deque<std::pair<PortRef, PhysState>> wanted_;
+    std::set<std::size_t> touched_; // nodes whose deadline may have changed
+    std::set<std::pair<Time, std::size_t>> timers_;
+};
+
+} // namespace openipoib::fabric

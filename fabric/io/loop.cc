@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+#include "io/loop.hpp"
+
+#include <sys/epoll.h>
+#include <systemd/sd-daemon.h>
+
+#include <csignal>
+
+namespace openipoib::fabric
+{
+
+namespace
+{
+
+Time now()
+{
+    return std::chrono::steady_clock::now();
+}
+
+// sd_event's clock is steady_clock's.
+std::uint64_t toMicroseconds(Time time)
+{
+    if (time == Time::max())
+        return UINT64_MAX;
+    return static_cast<std::uint64_t>(
+        std::chrono::ceil<std::chrono::microseconds>(time.time_since_epoch()).count());
+}
+
+} // namespace
+
+io::Result<std::unique_ptr<Loop>> Loop::open(Fabric &fabric)
+{
+    std::unique_ptr<Loop> loop(new Loop(fabric));
+    sd_event *event = nullptr;
+    if (const int error = sd_event_new(&event); error < 0)
+        return io::fail(-error, "event loop");
+    loop->event_.reset(event);
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (const int number : {SIGTERM, SIGINT}) {
+        sigaddset(&signals, number);
+        ::sigprocmask(SIG_BLOCK, &signals, nullptr);
+        if (const int error = sd_event_add_signal(event, nullptr, number, nullptr, nullptr);
+            error < 0)
+            return io::fail(-error, "signals");
+    }
+    sd_event_source *timer = nullptr;
+    if (const int error =
+            sd_event_add_time(event, &timer, CLOCK_MONOTONIC, UINT64_MAX, 1, onTimer, loop.get());
+        error < 0)
+        return io::fail(-error, "timer");
+    loop->timer_.reset(timer);
+    return loop;
+}
+
+io::Result<void> Loop::add(PortRef port, std::unique_ptr<SocketCable> cable)
+{
+    const auto number = fabric_.attach(port, *cable);
+    if (!number)
+        return std::unexpected(number.error());
+    Line &line = lines_.emplace_back(Line{this, std::move(cable), *number, nullptr});
+    sd_event_source *source = nullptr;
+    if (const int error =
+            sd_event_add_io(event_.get(), &source, line.cable->fd(), EPOLLIN, onLine, &line);
+        error < 0)
+        return io::fail(-error, "event source");
+    line.source.reset(source);
+    return {};
+}
+
+io::Result<void> Loop::run()
+{
+    fabric_.start(now());
+    arm();
+    sd_notify(0, "READY=1");
+    if (const int error = sd_event_loop(event_.get()); error < 0)
+        return io::fail(-error, "event loop");
+    return {};
+}
+
+int Loop::onLine(sd_event_source * /*source*/, int /*fd*/, std::uint32_t events, void *data)
+{
+    Line &line = *static_cast<Line *>(data);
+    Fabric &fabric = line.loop->fabric_;
+    if ((events & EPOLLOUT) != 0) {
+        line.cable->flush();
+        fabric.onReady(line.number, now());
+    }
+    if ((events & ~std::uint32_t{EPOLLOUT}) != 0) { // errors are read, too
+        const Time time = now();
+        line.cable->receive([&](const io::MacAddress &source, io::View frame) {
+            fabric.onFrame(line.number, source, frame, time);
+        });
+        fabric.onBatchEnd(line.number, time);
+    }
+    line.loop->arm();
+    return 0;
+}
+
+int Loop::onTimer(sd_event_source * /*source*/, std::uint64_t /*usec*/, void *data)
+{
+    Loop &loop = *static_cast<Loop *>(data);
+    loop.fabric_.onTime(now());
+    loop.arm();
+    return 0;
+}
+
+void Loop::arm()
+{
+    for (Line &line : lines_)
+        sd_event_source_set_io_events(line.source.get(),
+                                      EPOLLIN | (line.cable->isReady() ? 0U : EPOLLOUT));
+    sd_event_source_set_time(timer_.get(), toMicroseconds(fabric_.deadline()));
+    sd_event_source_set_enabled(timer_.get(), SD_EVENT_ONESHOT);
+}
+
+} // namespace openipoib::fabric

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// A cable on a file descriptor that carries Ethernet frames, one a read:
+//
+//   netdev:NAME  a network device (packet socket), for instance one end of a veth pair
+//   tap:NAME     a tap device, made if it does not exist
+//   unix:PATH    a datagram socket bound to PATH; frames go to whoever sent last,
+//                as `qemu -netdev dgram,local.path=…,remote.path=PATH` does
+//   fd:NUMBER    a connected datagram socket that this process has inherited, as
+//                `qemu -netdev dgram,local.type=fd,local.str=NUMBER` has the other end
+//
+// Never blocks. A frame that the kernel has no room for waits; one that it
+// refuses is lost, and the link protocol sends it again.
+#pragma once
+
+#include "core/cable.hpp"
+#include "io/error.hpp"
+#include "io/unique_fd.hpp"
+
+#include <sys/un.h>
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace openipoib::fabric
+{
+
+class SocketCable final : public Cable
+{
+  public:
+    using Random = std::function<std::uint32_t()>;
+    using Handler = std::function<void(const io::MacAddress &source, io::View frame)>;
+
+    // Errors: EINVAL for a description that is none, and those of the system.
+    [[nodiscard]] static io::Result<std::unique_ptr<SocketCable>> open(std::string_view description,
+                                                                       const Random &random);
+    ~SocketCable() override;
+    SocketCable(const SocketCable &) = delete;
+    SocketCable &operator=(const SocketCable &) = delete;
+    SocketCable(SocketCable &&) = delete;
+    SocketCable &operator=(SocketCable &&) = delete;
+
+    [[nodiscard]] int fd() const { return fd_.get(); }
+    [[nodiscard]] std::uint32_t maxFrame() const override { return maxFrame_; }
+    [[nodiscard]] bool isReady() const override { return waiting_.empty(); }
+    void send(const io::MacAddress &to, const Frame &frame) override;
+    // The descriptor is writable: send what waits.
+    void flush();
+    // Hand over the frames that have come, some at most.
+    void receive(const Handler &handler);
+
+  private:
+    enum class Kind : std::uint8_t { netdev, tap, local, inherited };
+    enum class Sent : std::uint8_t { gone, full };
+
+    SocketCable(Kind kind, io::UniqueFd fd, const io::MacAddress &address, std::uint32_t maxFrame)
+        : kind_(kind), fd_(std::move(fd)), address_(address), maxFrame_(maxFrame)
+    {
+    }
+    [[nodiscard]] static io::Result<std::unique_ptr<SocketCable>>
+    openNetdev(const std::string &name);
+    [[nodiscard]] static io::Result<std::unique_ptr<SocketCable>>
+    openTap(const std::string &name, const io::MacAddress &address);
+    [[nodiscard]] static io::Result<std::unique_ptr<SocketCable>>
+    openLocal(const std::string &path, const io::MacAddress &address);
+    [[nodiscard]] static io::Result<std::unique_ptr<SocketCable>>
+    openInherited(const std::string &number, const io::MacAddress &address);
+    [[nodiscard]] Sent trySend(const io::MacAddress &to, const Frame &frame);
+
+    Kind kind_;
+    io::UniqueFd fd_;
+    io::MacAddress address_;
+    std::uint32_t maxFrame_;
+    std::string path_;     // to be removed
+    sockaddr_un remote_{}; // of a datagram socket
+    socklen_t remoteSize_ = 0;
+    std::deque<std::pair<io::MacAddress, Frame>> waiting_;
+    io::Bytes buffer_ = io::Bytes(65536 + 64);
+};
+
+} // namespace openipoib::fabric

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// ibfabric: a virtual InfiniBand fabric. See --help and docs/ibfabric.md.
+#include "core/fabric.hpp"
+
+#include "io/loop.hpp"
+#include "io/socket_cable.hpp"
+#include "topology/parser.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <random>
+
+namespace
+{
+
+using namespace openipoib;
+
+enum ExitStatus { ok = 0, usage = 1, notReached = 3 };
+
+struct Arguments {
+    std::string topology;
+    std::vector<std::string> ports;
+};
+
+int report(const std::string &text, ExitStatus status)
+{
+    std::cerr << "ibfabric: " << text << '\n';
+    return status;
+}
+
+std::expected<fabric::Topology, std::string> load(const std::string &name)
+{
+    std::ifstream file(name, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    if (!file)
+        return std::unexpected(name + ": cannot be read");
+    auto topology = fabric::parseTopology(text, name);
+    if (!topology)
+        return std::unexpected(topology.error().text());
+    return std::move(*topology);
+}
+
+int work(const Arguments &arguments)
+{
+    auto topology = load(arguments.topology);
+    if (!topology)
+        return report(topology.error(), usage);
+    std::random_device device;
+    const auto random = [&device] { return static_cast<std::uint32_t>(device()); };
+    fabric::Fabric net(std::move(*topology), random);
+    auto loop = fabric::Loop::open(net);
+    if (!loop)
+        return report(loop.error().text(), notReached);
+    for (const auto &word : arguments.ports) {
+        const auto equals = word.find('=');
+        const auto port = net.topology().findPort(std::string_view(word).substr(0, equals));
+        if (equals == std::string::npos || !port)
+            return report("--port " + word + ": expected HOST:PORT=KIND:NAME, a port of " +
+                              arguments.topology,
+                          usage);
+        auto cable = fabric::SocketCable::open(std::string_view(word).substr(equals + 1), random);
+        if (!cable)
+            return report("--port " + word + ": " + cable.error().text(),
+                          cable.error().code == EINVAL ? usage : notReached);
+        if (auto added = (*loop)->add(*port, std::move(*cable)); !added)
+            return report("--port " + word + ": " + added.error().text(), usage);
+    }
+    const auto done = (*loop)->run();
+    return done ? ok : report(done.error().text(), notReached);
+}
+
+int run(int argc, char **argv)
+{
+    Arguments arguments;
+    CLI::App app{
+        "A virtual InfiniBand fabric: switches that a subnet manager sweeps and programs,\n"
+        "joined to hosts with sib devices. Ends on SIGTERM and SIGINT."};
+    app.add_option("--topology", arguments.topology,
+                   "switches, hosts and cables, as ibnetdiscover prints them")
+        ->required();
+    app.add_option(
+        "--port", arguments.ports,
+        "HOST:PORT=netdev:NAME|tap:NAME|unix:PATH|fd:NUMBER, where a host's port is really;\n"
+        "may be repeated. Hosts without one are emulated: they answer MADs.");
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError &error) {
+        return app.exit(error) == 0 ? ok : usage;
+    }
+    return work(arguments);
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    try {
+        return run(argc, argv);
+    } catch (const std::exception &error) {
+        return report(error.what(), notReached);
+    }
+}

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+#include "node/node.hpp"
+
+#include "ib/packet_builder.hpp"
+#include "node/sma.hpp"
+#include "node/smp_route.hpp"
+
+#include <algorithm>
+
+namespace openipoib::fabric
+{
+
+namespace
+{
+
+constexpr std::size_t mostQueued = std::size_t{256} * 1024; // bytes; more holds the inputs back
+constexpr std::size_t resumeQueued = mostQueued / 2;
+constexpr std::size_t mostManagement = 512; // packets on VL 15
+constexpr std::uint8_t mostHops = 64;       // a routing loop is longer than any path
+// Packets wait on real machines for longer than on real links: HOQLife is
+// multiplied by this.
+constexpr int lifeFactor = 16;
+// The longest extension headers in front of a full payload: RETH and immediate.
+constexpr std::size_t extensionSize = 20;
+constexpr std::uint32_t gsiQpn = 1;
+
+} // namespace
+
+Node::Node(const TopologyNode &description, NodeListener &listener)
+    : description_(description), listener_(listener),
+      pma_(static_cast<unsigned>(description.ports.size()),
+           [this](unsigned port) -> const PortCounters * {
+               return port < ports_.size() && (isSwitch() || port != 0) ? &ports_[port].counters
+                                                                        : nullptr;
+           })
+{
+    ports_.emplace_back(Port::Identity{.kind = description_.kind, .guid = description_.guid});
+    for (const TopologyPort &port : description_.ports) {
+        const auto number = static_cast<std::uint8_t>(ports_.size());
+        ports_.emplace_back(Port::Identity{.number = number,
+                                           .kind = description_.kind,
+                                           .guid = description_.portGuid(number),
+                                           .width = port.width,
+                                           .speed = port.speed});
+    }
+    sma_ = std::make_unique<Sma>(*this);
+}
+
+Node::~Node() = default;
+
+void Node::linkUp(std::uint8_t port, Time now)
+{
+    ports_[port].linkUp();
+    sma_->portChanged(now);
+    sendTraps(now);
+}
+
+void Node::linkDown(std::uint8_t port, PhysState phys, Time now)
+{
+    const bool wasUp = ports_[port].phys() == PhysState::linkUp;
+    ports_[port].linkDown(phys);
+    flush(ports_[port]);
+    if (!wasUp)
+        return;
+    sma_->portChanged(now);
+    sendTraps(now);
+}
+
+void Node::receive(std::uint8_t port, Packet packet, Time now)
+{
+    Port &in = ports_[port];
+    const auto headers = PacketHeaders::parse(packet.bytes);
+    if (!headers)
+        return in.counters.add(Drop::malformed);
+    in.counters.add(Counter::rcvPackets);
+    in.counters.add(Counter::rcvData, packet.bytes.size());
+    in.counters.add(headers->isMulticast() ? Counter::multicastRcv : Counter::unicastRcv);
+    if (++packet.hops > mostHops)
+        return in.counters.add(Drop::lifetime);
+    if (headers->lrh.vl == vl15)
+        return receiveManagement(port, std::move(packet), *headers, now);
+    receiveData(port, std::move(packet), *headers, now);
+}
+
+void Node::receiveManagement(std::uint8_t in, Packet packet, const PacketHeaders &headers, Time now)
+{
+    Port &port = ports_[in];
+    const auto mad = headers.mad(packet.bytes);
+    if (headers.isRaw || headers.isMulticast() || headers.lrh.next == ib::LinkNext::grh || !mad)
+        return port.counters.add(Drop::malformed);
+    const auto header = ib::Mad::parse(*mad);
+    const Port &identity = ports_[identityPort(in)];
+    const bool isHere =
+        headers.lrh.dlid == ib::permissiveLid || identity.isOwnLid(headers.lrh.dlid);
+    if (!isHere)
+        return forwardUnicast(in, std::move(packet), headers, now);
+    if (headers.qpn != 0)
+        return port.counters.add(Drop::malformed);
+    if (header->mgmtClass == ib::MgmtClass::subnDirected)
+        return receiveDirected(in, {mad->begin(), mad->end()}, now);
+    if (header->mgmtClass == ib::MgmtClass::subnLid && headers.lrh.dlid != ib::permissiveLid)
+        return answerSmp(in, std::move(packet), headers, now);
+    port.counters.add(Drop::management);
+}
+
+void Node::receiveDirected(std::uint8_t in, io::Bytes mad, Time now)
+{
+    const SmpRoute route = routeSmp(mad, in, portCount(), isSwitch());
+    switch (route.to) {
+    case SmpRoute::To::agent:
+        return answerDirected(in, std::move(mad), now);
+    case SmpRoute::To::port:
+        return sendSmp(route.port, mad, ib::permissiveLid, ib::permissiveLid, now);
+    case SmpRoute::To::lid:
+        return sendSmpByLid(in, mad, route.lid, now);
+    case SmpRoute::To::manager: // there is no SM here
+    case SmpRoute::To::discard:
+        break;
+    }
+    ports_[in].counters.add(Drop::management);
+}
+
+void Node::answerDirected(std::uint8_t in, io::Bytes mad, Time now)
+{
+    if (!sma_->answer(mad, in, now))
+        return ports_[in].counters.add(Drop::management);
+    setField(mad, IB_DRSMP_DIRECTION_F, 1);
+    const SmpRoute route = routeSmpResponse(mad, portCount());
+    if (route.to == SmpRoute::To::port)
+        sendSmp(route.port, mad, ib::permissiveLid, ib::permissiveLid, now);
+    else if (route.to == SmpRoute::To::lid)
+        sendSmpByLid(in, mad, route.lid, now);
+    else
+        ports_[in].counters.add(Drop::management);
+    sendTraps(now); // what the request has done may be worth one
+}
+
+void Node::answerSmp(std::uint8_t in, Packet packet, const PacketHeaders &headers, Time now)
+{
+    const auto mad = headers.mad(packet.bytes);
+    if (!sma_->answer(*mad, in, now))
+        return ports_[in].counters.add(Drop::management);
+    sendSmpByLid(in, *mad, headers.lrh.slid, now);
+    sendTraps(now);
+}
+
+std::optional<Drop> Node::checkInput(const Port &in, const PacketHeaders &headers) const
+{
+    if (!in.takesData())
+        return Drop::state;
+    if (headers.lrh.vl != 0)
+        return Drop::virtualLane;
+    if (headers.payload > in.mtu() + extensionSize)
+        return Drop::tooLong;
+    if (!isSwitch())
+        return std::nullopt;
+    if (headers.isRaw)
+        return in.info(IB_PORT_FILTER_RAW_INB_F) != 0 ? std::optional(Drop::rawInbound)
+                                                      : std::nullopt;
+    if (in.info(IB_PORT_PART_EN_INB_F) != 0 && !in.allowsPkey(headers.pkey))
+        return Drop::pkeyInbound;
+    return std::nullopt;
+}
+
+void Node::receiveData(std::uint8_t in, Packet packet, const PacketHeaders &headers, Time now)
+{
+    Port &port = ports_[in];
+    if (const auto drop = checkInput(port, headers)) {
+        port.counters.add(*drop);
+        if (*drop == Drop::pkeyInbound) {
+            sma_->badPkey(in, packet.bytes, headers, now);
+            sendTraps(now);
+        }
+        return;
+    }
+    if (ports_[identityPort(in)].isOwnLid(headers.lrh.dlid))
+        return answerGmp(in, std::move(packet), headers, now);
+    if (headers.isMulticast())
+        return forwardMulticast(in, packet, headers, now);
+    forwardUnicast(in, std::move(packet), headers, now);
+}
+
+// A MAD for a general service agent: performance management is the only one.
+void Node::answerGmp(std::uint8_t in, Packet packet, const PacketHeaders &headers, Time now)
+{
+    Port &port = ports_[in];
+    const auto mad = headers.mad(packet.bytes);
+    const auto header = mad ? ib::Mad::parse(*mad) : std::nullopt;
+    const bool isRequest =
+        header && (header->method == ib::Method::get || header->method == ib::Method::set);
+    if (!isRequest || headers.qpn != gsiQpn || header->mgmtClass != ib::MgmtClass::perf ||
+        !ports_[identityPort(in)].allowsPkey(headers.pkey))
+        return port.counters.add(Drop::management);
+    pma_.answer(*mad);
+    const auto deth =
+        ib::Deth::parse(io::View(packet.bytes).subspan(headers.bthAt + ib::Bth::size));
+    Packet answer{
+        ib::PacketBuilder{}
+            .lrh({.sl = headers.lrh.sl, .dlid = headers.lrh.slid, .slid = headers.lrh.dlid})
+            .bth({.pkey = headers.pkey, .qpn = deth->sourceQpn})
+            .deth({.qkey = ib::gsiQkey, .sourceQpn = gsiQpn})
+            .payload(*mad)
+            .build()};
+    const auto outgoing = PacketHeaders::parse(answer.bytes);
+    if (isSwitch())
+        forwardUnicast(0, std::move(answer), *outgoing, now);
+    else
+        output(0, in, std::move(answer), *outgoing, now);
+}
+
+// in: 0 for what is made here.
+void Node::forwardUnicast(std::uint8_t in, Packet packet, const PacketHeaders &headers, Time now)
+{
+    Port &port = ports_[in];
+    if (!isSwitch())
+        return port.counters.add(Drop::unknownLid);
+    const auto top = static_cast<std::uint16_t>(getField(switchInfo_, IB_SW_LINEAR_FDB_TOP_F));
+    const std::uint8_t out = linear_.port(headers.lrh.dlid, top);
+    if (out == 0 || out > portCount())
+        return port.counters.add(Drop::unknownLid);
+    if (out == in)
+        return port.counters.add(Drop::looping);
+    output(in, out, std::move(packet), headers, now);
+}
+
+void Node::forwardMulticast(std::uint8_t in, const Packet &packet, const PacketHeaders &headers,
+                            Time now)
+{
+    if (!isSwitch())
+        return;
+    const auto ports = multicast_.ports(headers.lrh.dlid);
+    if (ports.none())
+        return ports_[in].counters.add(Drop::unknownLid);
+    for (std::uint8_t out = 1; out <= portCount(); ++out)
+        if (ports[out] && out != in)
+            output(in, out, packet, headers, now);
+}
+
+std::optional<Drop> Node::checkOutput(std::uint8_t in, const Port &out,
+                                      const PacketHeaders &headers) const
+{
+    if (headers.lrh.vl == vl15)
+        return out.phys() == PhysState::linkUp ? std::nullopt : std::optional(Drop::portDown);
+    if (!out.sendsData())
+        return Drop::portDown;
+    if (headers.payload > out.mtu() + extensionSize)
+        return Drop::tooLong;
+    if (in == 0)
+        return std::nullopt;
+    if (out.slToVl(in, headers.lrh.sl) != 0)
+        return Drop::virtualLane;
+    if (headers.isRaw)
+        return out.info(IB_PORT_FILTER_RAW_OUTB_F) != 0 ? std::optional(Drop::rawOutbound)
+                                                        : std::nullopt;
+    if (out.info(IB_PORT_PART_EN_OUTB_F) != 0 && !out.allowsPkey(headers.pkey))
+        return Drop::pkeyOutbound;
+    return std::nullopt;
+}
+
+void Node::output(std::uint8_t in, std::uint8_t out, Packet packet, const PacketHeaders &headers,
+                  Time now)
+{
+    Port &port = ports_[out];
+    if (const auto drop = checkOutput(in, port, headers))
+        return port.counters.add(*drop);
+    enqueue(in, port, headers.lrh.vl == vl15 ? Lane::management : Lane::data, std::move(packet),
+            now);
+}
+
+void Node::enqueue(std::uint8_t in, Port &out, Lane lane, Packet packet, Time now)
+{
+    OutputQueue &queue = out.queue(lane);
+    if (lane == Lane::management && queue.packets.size() >= mostManagement)
+        return out.counters.add(Drop::overflow);
+    queue.bytes += packet.bytes.size();
+    queue.packets.push_back(std::move(packet));
+    if (queue.packets.size() == 1) {
+        queue.headSince = now;
+        listener_.outputReady(out.identity().number);
+    }
+    if (lane == Lane::data && in != 0 && queue.bytes > mostQueued && !queue.heldBack[in]) {
+        queue.heldBack[in] = true;
+        ++ports_[in].heldBackBy;
+        out.counters.add(Counter::xmitWait);
+    }
+}
+
+void Node::sendSmp(std::uint8_t out, io::View mad, std::uint16_t source, std::uint16_t destination,
+                   Time now)
+{
+    Packet packet{ib::PacketBuilder{}
+                      .lrh({.vl = vl15, .dlid = destination, .slid = source})
+                      .bth({})
+                      .deth({})
+                      .payload(mad)
+                      .build()};
+    const auto headers = PacketHeaders::parse(packet.bytes);
+    output(0, out, std::move(packet), *headers, now);
+}
+
+// in: where the request came in, by which an adapter answers.
+void Node::sendSmpByLid(std::uint8_t in, io::View mad, std::uint16_t destination, Time now)
+{
+    const std::uint16_t source = ports_[identityPort(in)].lid();
+    if (!isSwitch())
+        return sendSmp(in, mad, source, destination, now);
+    const auto top = static_cast<std::uint16_t>(getField(switchInfo_, IB_SW_LINEAR_FDB_TOP_F));
+    const std::uint8_t out = linear_.port(destination, top);
+    if (out == 0 || out > portCount())
+        return ports_[0].counters.add(Drop::unknownLid);
+    sendSmp(out, mad, source, destination, now);
+}
+
+void Node::sendTraps(Time now)
+{
+    const std::uint8_t from = isSwitch() ? 0 : 1;
+    while (const auto mad = sma_->nextTrap(now))
+        sendSmpByLid(from, *mad, static_cast<std::uint16_t>(ports_[from].info(IB_PORT_SMLID_F)),
+                     now);
+}
+
+Packet Node::take(std::uint8_t port, Lane lane, Time now)
+{
+    Port &from = ports_[port];
+    Packet packet = std::move(from.queue(lane).packets.front());
+    const auto lrh = ib::Lrh::parse(packet.bytes);
+    const bool isMulticast = lrh->dlid >= ib::firstMulticastLid && lrh->dlid != ib::permissiveLid;
+    from.counters.add(Counter::xmitPackets);
+    from.counters.add(Counter::xmitData, packet.bytes.size());
+    from.counters.add(isMulticast ? Counter::multicastXmit : Counter::unicastXmit);
+    OutputQueue &queue = from.queue(lane);
+    queue.bytes -= packet.bytes.size();
+    queue.packets.pop_front();
+    queue.headSince = now;
+    if (queue.bytes <= resumeQueued)
+        release(queue);
+    return packet;
+}
+
+void Node::release(OutputQueue &queue)
+{
+    if (queue.heldBack.none())
+        return;
+    for (std::uint8_t in = 1; in <= portCount(); ++in)
+        if (queue.heldBack[in] && --ports_[in].heldBackBy == 0)
+            listener_.inputReady(in);
+    queue.heldBack.reset();
+}
+
+void Node::flush(Port &port)
+{
+    for (const Lane lane : {Lane::management, Lane::data}) {
+        OutputQueue &queue = port.queue(lane);
+        for (; !queue.packets.empty(); queue.packets.pop_front())
+            port.counters.add(Drop::portDown);
+        queue.bytes = 0;
+        release(queue);
+    }
+}
+
+void Node::dropLate(Port &port, Time now)
+{
+    OutputQueue &queue = port.queue(Lane::data);
+    const auto life = port.headLife();
+    if (!life || queue.packets.empty() || now - queue.headSince < *life * lifeFactor)
+        return;
+    queue.bytes -= queue.packets.front().bytes.size();
+    queue.packets.pop_front();
+    queue.headSince = now;
+    port.counters.add(Drop::lifetime);
+    if (queue.bytes <= resumeQueued)
+        release(queue);
+}
+
+void Node::onTime(Time now)
+{
+    for (Port &port : ports_)
+        dropLate(port, now);
+    sma_->onTime(now);
+    sendTraps(now);
+}
+
+Time Node::deadline() const
+{
+    Time result = sma_->deadline();
+    for (const Port &port : ports_) {
+        const OutputQueue &queue = port.queue(Lane::data);
+        if (const auto life = port.headLife(); life && !queue.packets.empty())
+            result = std::min(result, queue.headSince + *life * lifeFactor);
+    }
+    return result;
+}
+
+} // namespace openipoib::fabric

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// A switch, or a channel adapter without a host: packets in at a port, packets
+// out at ports, a clock that the caller holds, and no I/O.
+//
+// What comes in is forwarded by the tables that the SM has written, answered if
+// it is a MAD for this node, or dropped and counted. What is to leave waits in
+// its port's queues until the caller takes it. A data queue that is too full
+// holds back the input ports that fill it; nothing is dropped for lack of room
+// but on VL 15, and what waits at the head for longer than PortInfo:HOQLife.
+#pragma once
+
+#include "link/sender.hpp"
+#include "node/packet.hpp"
+#include "node/pma.hpp"
+#include "node/port.hpp"
+#include "node/tables.hpp"
+#include "topology/topology.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+
+namespace openipoib::fabric
+{
+
+class Sma;
+
+// What a node tells its surroundings. Called from within the node's methods;
+// they must only take note.
+class NodeListener
+{
+  public:
+    // A queue of the port has got its first packet.
+    virtual void outputReady(std::uint8_t port) = 0;
+    // Data packets may come in by the port again.
+    virtual void inputReady(std::uint8_t port) = 0;
+    // The SM wants the link to train anew (polling) or to stay down (disabled).
+    virtual void physWanted(std::uint8_t port, PhysState wanted) = 0;
+
+  protected:
+    NodeListener() = default;
+    NodeListener(const NodeListener &) = default;
+    NodeListener &operator=(const NodeListener &) = default;
+    ~NodeListener() = default;
+};
+
+class Node
+{
+  public:
+    Node(const TopologyNode &description, NodeListener &listener);
+    Node(const Node &) = delete;
+    Node &operator=(const Node &) = delete;
+    Node(Node &&) = delete;
+    Node &operator=(Node &&) = delete;
+    ~Node();
+
+    void linkUp(std::uint8_t port, Time now);
+    // phys: polling, or disabled.
+    void linkDown(std::uint8_t port, PhysState phys, Time now);
+
+    // Whether data packets may be given to receive() by this port.
+    [[nodiscard]] bool acceptsInput(std::uint8_t port) const
+    {
+        return ports_[port].heldBackBy == 0;
+    }
+    void receive(std::uint8_t port, Packet packet, Time now);
+
+    // The packet that leaves next by a lane; nullptr if none waits.
+    [[nodiscard]] const Packet *peek(std::uint8_t port, Lane lane) const
+    {
+        const OutputQueue &queue = ports_[port].queue(lane);
+        return queue.packets.empty() ? nullptr : &queue.packets.front();
+    }
+    [[nodiscard]] Packet take(std::uint8_t port, Lane lane, Time now);
+
+    void onTime(Time now);
+    [[nodiscard]] Time deadline() const;
+
+    [[nodiscard]] const TopologyNode &description() const { return description_; }
+    [[nodiscard]] bool isSwitch() const { return description_.kind == NodeKind::switchNode; }
+    [[nodiscard]] std::uint8_t portCount() const
+    {
+        return static_cast<std::uint8_t>(ports_.size() - 1);
+    }
+    [[nodiscard]] Port &port(std::uint8_t number) { return ports_[number]; }
+    [[nodiscard]] const Port &port(std::uint8_t number) const { return ports_[number]; }
+
+  private:
+    friend class Sma;
+
+    void receiveManagement(std::uint8_t in, Packet packet, const PacketHeaders &headers, Time now);
+    void receiveDirected(std::uint8_t in, io::Bytes mad, Time now);
+    void answerDirected(std::uint8_t in, io::Bytes mad, Time now);
+    void answerSmp(std::uint8_t in, Packet packet, const PacketHeaders &headers, Time now);
+    void receiveData(std::uint8_t in, Packet packet, const PacketHeaders &headers, Time now);
+    void answerGmp(std::uint8_t in, Packet packet, const PacketHeaders &headers, Time now);
+    void forwardUnicast(std::uint8_t in, Packet packet, const PacketHeaders &headers, Time now);
+    void forwardMulticast(std::uint8_t in, const Packet &packet, const PacketHeaders &headers,
+                          Time now);
+    [[nodiscard]] std::optional<Drop> checkInput(const Port &in,
+                                                 const PacketHeaders &headers) const;
+    [[nodiscard]] std::optional<Drop> checkOutput(std::uint8_t in, const Port &out,
+                                                  const PacketHeaders &headers) const;
+    void output(std::uint8_t in, std::uint8_t out, Packet packet, const PacketHeaders &headers,
+                Time now);
+    void enqueue(std::uint8_t in, Port &out, Lane lane, Packet packet, Time now);
+    void sendSmp(std::uint8_t out, io::View mad, std::uint16_t source, std::uint16_t destination,
+                 Time now);
+    void sendSmpByLid(std::uint8_t in, io::View mad, std::uint16_t destination, Time now);
+    void sendTraps(Time now);
+    void dropLate(Port &port, Time now);
+    void release(OutputQueue &queue);
+    void flush(Port &port);
+    [[nodiscard]] std::uint8_t identityPort(std::uint8_t in) const { return isSwitch() ? 0 : in; }
+
+    TopologyNode description_;
+    NodeListener &listener_;
+    std::deque<Port> ports_; // [0]: management port of a switch, unused in an adapter
+    LinearTable linear_;
+    MulticastTable multicast_;
+    Attribute switchInfo_{};
+    Pma pma_;
+    std::unique_ptr<Sma> sma_;
+};
+
+} // namespace openipoib::fabric

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// A port of a node: PortInfo with its state machine, the tables the SM keeps in
+// it, counters, and the packets that wait to leave by it.
+#pragma once
+
+#include "link/sender.hpp"
+#include "node/counters.hpp"
+#include "node/fields.hpp"
+#include "node/packet.hpp"
+#include "topology/topology.hpp"
+
+#include <array>
+#include <bitset>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+namespace openipoib::fabric
+{
+
+enum class PortState : std::uint8_t { noChange, down, init, armed, active };
+enum class PhysState : std::uint8_t { noChange, sleep, polling, disabled, training, linkUp };
+
+// Ports have one data lane, VL 0, beside VL 15.
+enum class Lane : std::uint8_t { management, data, count };
+
+// One lane's packets at an output.
+struct OutputQueue {
+    std::deque<Packet> packets;
+    std::size_t bytes = 0;
+    Time headSince{};            // when the first packet became the first
+    std::bitset<256> heldBack{}; // input ports that wait for room here
+};
+
+class Port
+{
+  public:
+    static constexpr std::size_t pkeyCapacity = 64;
+    static constexpr std::size_t guidCapacity = 8;
+
+    struct Identity {
+        std::uint8_t number = 0;
+        NodeKind kind = NodeKind::switchNode;
+        std::uint64_t guid = 0;
+        std::uint8_t width = 4;
+        Speed speed = Speed::qdr;
+    };
+
+    explicit Port(const Identity &identity);
+
+    // PortInfo (IBA volume 1, 14.2.5.6).
+    [[nodiscard]] Attribute portInfo() const;
+    // What a Set leaves to be done to the link.
+    struct SetResult {
+        bool isValid = false;
+        PhysState phys = PhysState::noChange;
+        bool stateChanged = false;
+    };
+    [[nodiscard]] SetResult setPortInfo(const Attribute &wanted);
+
+    void linkUp();
+    void linkDown(PhysState phys);
+    // What the cable and its lower layer allow: PortInfo's MTU code.
+    void limitMtu(std::uint8_t code);
+
+    [[nodiscard]] PortState state() const { return state_; }
+    void activate() { state_ = PortState::active; }
+    // Whether data packets may come in, and go out (IBA volume 1, 7.2.7).
+    [[nodiscard]] bool takesData() const
+    {
+        return state_ == PortState::armed || state_ == PortState::active;
+    }
+    [[nodiscard]] bool sendsData() const { return state_ == PortState::active; }
+    [[nodiscard]] PhysState phys() const { return phys_; }
+    [[nodiscard]] bool isManagement() const
+    {
+        return identity_.kind == NodeKind::switchNode && identity_.number == 0;
+    }
+    [[nodiscard]] bool hasIdentity() const // LIDs, M_Key and so on are of this port
+    {
+        return identity_.kind == NodeKind::channelAdapter || identity_.number == 0;
+    }
+    [[nodiscard]] const Identity &identity() const { return identity_; }
+
+    [[nodiscard]] std::uint16_t lid() const { return lid_; }
+    [[nodiscard]] bool isOwnLid(std::uint16_t lid) const
+    {
+        return lid_ != 0 && (lid & ~((1U << lmc_) - 1)) == lid_;
+    }
+    [[nodiscard]] std::uint32_t info(MAD_FIELDS field) const { return getField(info_, field); }
+    [[nodiscard]] std::uint64_t info64(MAD_FIELDS field) const { return getField64(info_, field); }
+    void countViolation(MAD_FIELDS field);
+    void setInfo(MAD_FIELDS field, std::uint32_t value) { setField(info_, field, value); }
+
+    // The data path's view.
+    [[nodiscard]] std::size_t mtu() const { return mtu_; }
+    [[nodiscard]] bool allowsPkey(std::uint16_t pkey) const;
+    // How long a packet may be at the head of a queue; nullopt: for ever.
+    [[nodiscard]] std::optional<std::chrono::nanoseconds> headLife() const;
+
+    // VL of packets that leave here, by the port they came in by and SL. What
+    // the SM has not written is VL 0.
+    using SlMap = std::array<std::uint8_t, 16>;
+    [[nodiscard]] std::uint8_t slToVl(std::uint8_t in, std::uint8_t sl) const
+    {
+        return in < slToVl_.size() ? slToVl_[in][sl] : 0;
+    }
+    void setSlToVl(std::uint8_t in, const SlMap &map)
+    {
+        if (slToVl_.size() <= in)
+            slToVl_.resize(in + 1U);
+        slToVl_[in] = map;
+    }
+
+    std::vector<std::uint16_t> pkeys;
+    std::array<Attribute, 4> vlArbitration{};
+    std::array<std::uint64_t, guidCapacity> guids{};
+    PortCounters counters;
+    [[nodiscard]] OutputQueue &queue(Lane lane) { return queues_[static_cast<std::size_t>(lane)]; }
+    [[nodiscard]] const OutputQueue &queue(Lane lane) const
+    {
+        return queues_[static_cast<std::size_t>(lane)];
+    }
+    unsigned heldBackBy = 0; // queues that hold packets from this port back
+
+  private:
+    [[nodiscard]] bool isValid(const Attribute &wanted) const;
+    [[nodiscard]] bool isStateValid(const Attribute &wanted) const;
+    void copyIdentity(const Attribute &wanted);
+    void copyLink(const Attribute &wanted);
+    void refresh();
+
+    Identity identity_;
+    Attribute info_{};
+    PortState state_ = PortState::down;
+    PhysState phys_ = PhysState::polling;
+    std::uint16_t lid_ = 0;
+    std::uint8_t lmc_ = 0;
+    std::size_t mtu_ = 256;
+    std::vector<SlMap> slToVl_; // by input port
+    std::array<OutputQueue, static_cast<std::size_t>(Lane::count)> queues_;
+};
+
+} // namespace openipoib::fabric

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// A station against the other implementation of the protocol, over a cable that
+// the test can cut and make lossy.
+#include "link/station.hpp"
+
+#include "ib/packet_builder.hpp"
+#include "link/endpoint.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <random>
+
+namespace openipoib::fabric
+{
+namespace
+{
+
+using namespace std::chrono_literals;
+
+constexpr io::MacAddress peerMac{2, 0, 0, 0, 0, 1};
+
+io::Bytes numbered(std::uint32_t number)
+{
+    return ib::PacketBuilder{}.lrh({.dlid = 1}).bth({.psn = number}).deth({}).build();
+}
+
+std::uint32_t numberOf(const io::Bytes &packet)
+{
+    return ib::Bth::parse(io::View(packet).subspan(ib::Lrh::size))->psn;
+}
+
+class StationTest : public testing::Test
+{
+  protected:
+    void SetUp() override { station.enable(now); }
+
+    // Carry everything both ends have to say, then let 5 ms pass.
+    void step()
+    {
+        station.onTime(now);
+        peer.onTime(now);
+        for (const auto &out : station.takeOutput())
+            if (passes())
+                peer.onFrame(*out.frame, now);
+        for (const auto &frame : peer.takeOutput())
+            if (passes())
+                station.onFrame(peerMac, frame, now);
+        station.onBatchEnd(now);
+        now += 5ms;
+    }
+
+    bool until(const std::function<bool()> &condition, Time::duration limit)
+    {
+        for (const auto end = now + limit; now < end; step())
+            if (condition())
+                return true;
+        return condition();
+    }
+
+    void train()
+    {
+        ASSERT_TRUE(until([this] { return station.isUp() && peer.isUp(); }, 500ms));
+    }
+
+    // Both ways at once; everything must come, once, in order.
+    void expectTransfer(std::uint32_t count)
+    {
+        std::uint32_t sent = 0, returned = 0, got = 0, back = 0;
+        EXPECT_TRUE(until(
+            [&] {
+                for (; sent < count && station.canSend(); ++sent)
+                    station.send(numbered(sent), 1, now);
+                for (; returned < count && peer.canSend(); ++returned)
+                    peer.send(numbered(returned), now);
+                for (const auto &packet : peer.takeInput())
+                    EXPECT_EQ(numberOf(packet), got++);
+                for (const auto &packet : station.takeInput())
+                    EXPECT_EQ(numberOf(packet), back++);
+                return got == count && back == count;
+            },
+            120s));
+        EXPECT_EQ(got, count);
+        EXPECT_EQ(back, count);
+    }
+
+    std::mt19937 engine{7};
+    std::function<bool()> passes = [] { return true; };
+    Time now{1h};
+    std::uint32_t nextSession = 100;
+    Station station{{.guid = 0xA}, [this] { return nextSession++; }};
+    link::Endpoint peer{{.session = 1, .guid = 0xB}};
+};
+
+TEST_F(StationTest, TrainsAndCarries)
+{
+    train();
+    expectTransfer(2000);
+    EXPECT_EQ(station.counters().rxData, 2000U);
+    EXPECT_EQ(station.counters().retransmit, 0U);
+}
+
+TEST_F(StationTest, LosesNothingOnALossyCable)
+{
+    train();
+    passes = [this] { return engine() % 10 != 0; };
+    expectTransfer(1000);
+    EXPECT_GT(station.counters().retransmit, 0U);
+}
+
+TEST_F(StationTest, ACutCableIsNoticedAndTrainsAgain)
+{
+    train();
+    const std::uint32_t session = station.session();
+    passes = [] { return false; };
+    EXPECT_TRUE(until([this] { return !station.isUp(); }, 1100ms));
+    EXPECT_EQ(station.counters().timeout, 1U);
+    EXPECT_EQ(station.counters().down, 1U);
+    EXPECT_NE(station.session(), session);
+    passes = [] { return true; };
+    train();
+    expectTransfer(10);
+}
+
+TEST_F(StationTest, HoldsThePeerBackWithoutLoss)
+{
+    train();
+    station.deliver(false, now);
+    std::uint32_t sent = 0;
+    EXPECT_FALSE(until(
+        [&] {
+            for (; peer.canSend(); ++sent)
+                peer.send(numbered(sent), now);
+            return sent > linkWindow;
+        },
+        500ms));
+    EXPECT_EQ(sent, linkWindow);
+    EXPECT_TRUE(station.takeInput().empty());
+    station.deliver(true, now);
+    std::uint32_t got = 0;
+    for (const auto &packet : station.takeInput())
+        EXPECT_EQ(numberOf(packet), got++);
+    EXPECT_EQ(got, linkWindow);
+}
+
+TEST_F(StationTest, CountsWhatIsNotForIt)
+{
+    train();
+    const auto give = [this](const io::Bytes &frame, const io::MacAddress &source = peerMac) {
+        station.onFrame(source, frame, now);
+    };
+    auto header = peer.header(link::FrameType::ack);
+    const io::Bytes good = header.frame({});
+    io::Bytes bad = good;
+    bad[20] ^= 1;
+    give(bad);
+    give(io::Bytes(27));
+    bad = good;
+    bad[0] = 2;
+    give(bad);
+    header.session = 9;
+    give(header.frame({}));
+    give(header.frame({}), {2, 0, 0, 0, 0, 9});
+    header.session = station.session();
+    give(header.frame({}));
+    header = peer.header(static_cast<link::FrameType>(7));
+    give(header.frame({}));
+    header = peer.header(link::FrameType::ack);
+    header.ack = 5;
+    give(header.frame({}));
+    const auto &counters = station.counters();
+    EXPECT_EQ(counters.rxCheck, 1U);
+    EXPECT_EQ(counters.rxLength, 1U);
+    EXPECT_EQ(counters.rxVersion, 1U);
+    EXPECT_EQ(counters.rxSession, 1U);
+    EXPECT_EQ(counters.rxForeign, 1U);
+    EXPECT_EQ(counters.rxLoop, 1U);
+    EXPECT_EQ(counters.rxType, 1U);
+    EXPECT_EQ(counters.rxWindow, 1U);
+    EXPECT_TRUE(station.isUp());
+}
+
+} // namespace
+} // namespace openipoib::fabric
