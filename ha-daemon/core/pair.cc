@@ -16,8 +16,8 @@ using namespace std::chrono_literals;
 constexpr Time lookEvery = 10s; // some changes are not announced by the kernel
 constexpr unsigned maxAttempts = 3;
 constexpr Time retryAfter = 10s;
-constexpr unsigned maxAnnouncements = 6;
-constexpr Time firstRepeat = 50ms; // and three times that from then on
+constexpr unsigned maxAnnouncements = 7;
+constexpr Time firstRepeat = 10ms; // and three times that from then on
 constexpr std::size_t manyMoves = 5;
 constexpr Time manyMovesWithin = 10s;
 constexpr Time calm = 1s; // of a port that flaps
@@ -48,6 +48,11 @@ Actions Pair::handle(const Event &event, Time at, Time now)
     at_ = at;
     now_ = now;
     actions_.clear();
+    // These are answers, and belong to the event before.
+    if (!std::holds_alternative<BatchDone>(event) && !std::holds_alternative<Announced>(event)) {
+        fresh_ = std::holds_alternative<Seen>(event);
+        given_.clear();
+    }
     std::visit([this](const auto &one) { on(one); }, event);
     return std::move(actions_);
 }
@@ -106,11 +111,11 @@ void Pair::on(const LinkChanged &link)
         return;
     LaneState &lane = lanes_[0];
     Interface &interface = lane.view.side[link.side];
-    interface.up = link.index && link.up;
-    interface.carrier = link.index && link.carrier;
+    // One that is new has to be looked at first.
     if (interface.index != link.index)
-        interface.items.clear();
-    interface.index = link.index;
+        interface = absent(interface.name);
+    interface.up = interface.index && link.up;
+    interface.carrier = interface.index && link.carrier;
     if (link.side == active_ && !interface.up)
         lane.restoring = true;
     assess();
@@ -144,8 +149,10 @@ void Pair::on(const BatchDone &done)
             continue;
         }
         attempts.error.clear();
-        if (outcome.step.act == Act::put && outcome.step.item.isAddress())
-            addressed_ = true;
+        if (outcome.step.act == Act::put) {
+            given_.insert(outcome.step.text());
+            addressed_ = addressed_ || outcome.step.item.isAddress();
+        }
         for (auto &[child, lane] : lanes_)
             if (lane.view.side[Side::primary].name == outcome.step.interface ||
                 lane.view.side[Side::secondary].name == outcome.step.interface)
@@ -412,12 +419,19 @@ Steps Pair::puts()
     return allowed(std::move(steps));
 }
 
+// Only what the active interface certainly has is taken from the other: it has
+// just been seen there, or given to it. For the rest the next look is waited for.
 Steps Pair::drops()
 {
     Steps steps;
     for (const auto &[child, lane] : lanes_) {
+        const Interface &active = lane.view.side[active_];
         const Interface &standby = lane.view.side[other(active_)];
-        Steps some = planDrops(lane.identity, lane.view.side[active_], standby);
+        Steps some = planDrops(lane.identity, active, standby);
+        std::erase_if(some, [&](const Step &step) {
+            const Step put{Act::put, active.name, active.index, step.item, {}, {}};
+            return !fresh_ && !given_.contains(put.text());
+        });
         if (!some.empty())
             append(steps, planGuard(standby));
         append(steps, std::move(some));

@@ -142,6 +142,8 @@ class Pair
     std::optional<Time> lookAt_;
 
     // Of the event that is being handled
+    bool fresh_ = false;          // everything has just been seen
+    std::set<std::string> given_; // steps by which the active interface got something
     Actions actions_;
     Time at_{};
     Time now_{};

@@ -34,6 +34,7 @@ bool killedDuringFailover(int steps, Meanwhile meanwhile)
     world.announcePort(Side::primary);
     world.deliverAll();
     const bool killed = !world.pair;
+    world.stepsUntilKill = -1;
     for (const auto &one : identity)
         EXPECT_GE(world.kernel.holders(one), 1) << one.key << " after " << steps << " steps";
     if (meanwhile != Meanwhile::nothing)

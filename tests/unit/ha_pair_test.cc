@@ -94,12 +94,12 @@ TEST_F(HaPair, AnnouncementsAreRepeatedAndEnd)
     world.start();
     cut(Side::primary);
     EXPECT_EQ(world.announcements, 1u);
-    world.pass(60ms);
-    EXPECT_EQ(world.announcements, 2u);
+    world.pass(45ms);
+    EXPECT_EQ(world.announcements, 3u);
     world.pass(1min);
-    EXPECT_EQ(world.announcements, 6u);
+    EXPECT_EQ(world.announcements, 7u);
     world.pass(10min);
-    EXPECT_EQ(world.announcements, 6u);
+    EXPECT_EQ(world.announcements, 7u);
 }
 
 TEST_F(HaPair, AnnouncementsCanBeTurnedOff)

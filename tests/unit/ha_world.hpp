@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <random>
+#include <utility>
 
 namespace openipoib::ha
 {
@@ -225,13 +226,11 @@ class World
     {
         if (!pair)
             return;
-        // A kernel that has lost messages says so before anything else.
-        Seen seen{{Lane{0, kernel.side}}, lost_};
-        lost_ = false;
-        if (seen.lost)
+        // What a port is like is asked for before a loss is forgotten.
+        if (lost_)
             for (const Side side : {Side::primary, Side::secondary})
                 tell(PortChanged{side, kernel.port[side]});
-        tell(seen);
+        tell(Seen{{Lane{0, kernel.side}}, std::exchange(lost_, false)});
     }
     void tell(const Event &event)
     {
