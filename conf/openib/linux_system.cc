@@ -3,6 +3,7 @@
 
 #include "conf/openib/plan.hpp"
 #include "conf/openib/stack.hpp"
+#include "ib/ipoib_mode.hpp"
 #include "io/file.hpp"
 #include "io/process.hpp"
 
@@ -23,25 +24,10 @@ bool hasSystemd()
     return ::access("/run/systemd/system", F_OK) == 0;
 }
 
-// A program that has to succeed; its last words are the error's context.
-io::Result<void> runChecked(const std::vector<std::string> &argv)
-{
-    const auto finished = io::runProgram(argv);
-    if (!finished)
-        return std::unexpected(finished.error());
-    if (finished->status == 0)
-        return {};
-    std::string words = finished->output;
-    while (!words.empty() && words.back() == '\n')
-        words.pop_back();
-    return io::fail(EIO, fmt::format("{}: exit status {}: {}", argv[0], finished->status,
-                                     words.substr(words.rfind('\n') + 1)));
-}
-
 io::Result<void> startHa(const Step &step)
 {
     if (hasSystemd())
-        return runChecked({"systemctl", "start", "ipoib-ha.service"});
+        return io::runChecked({"systemctl", "start", "ipoib-ha.service"});
     return io::startProgram(
         {"ipoib-ha", "-p", step.target, "-s", step.value, "--with-arping", "--with-multicast"});
 }
@@ -49,7 +35,7 @@ io::Result<void> startHa(const Step &step)
 io::Result<void> stopHa(const Roots &roots)
 {
     if (hasSystemd())
-        return runChecked({"systemctl", "stop", "ipoib-ha.service"});
+        return io::runChecked({"systemctl", "stop", "ipoib-ha.service"});
     const int pid = findProcess(roots, {"ipoib-ha", "ipoib_ha"});
     if (pid > 0 && ::kill(pid, SIGTERM) < 0 && errno != ESRCH)
         return io::systemFail(fmt::format("process {}", pid));
@@ -101,17 +87,6 @@ io::Result<State> LinuxSystem::read()
     return state;
 }
 
-io::Result<void> LinuxSystem::setMode(const Step &step) const
-{
-    const std::string path = roots_.sys + "/class/net/" + step.target + "/mode";
-    // The kernel's own driver takes a whole line only.
-    if (const auto written = io::writeFile(path, step.value + "\n"); !written)
-        return written;
-    if (io::readLine(path) != step.value)
-        return io::fail(EOPNOTSUPP, path);
-    return {};
-}
-
 io::Result<void> LinuxSystem::setMtu(const Step &step)
 {
     const auto link = netlink::findLink(socket_, step.target);
@@ -158,7 +133,7 @@ io::Result<void> LinuxSystem::execute(const Step &step)
         return addChild(step);
     case StepKind::setMode:
     case StepKind::tryMode:
-        return setMode(step);
+        return ib::setMode(roots_.sys, step.target, step.value);
     case StepKind::setMtu:
         return setMtu(step);
     case StepKind::raiseSysctl:
@@ -168,10 +143,10 @@ io::Result<void> LinuxSystem::execute(const Step &step)
     case StepKind::stopHa:
         return stopHa(roots_);
     case StepKind::startBond:
-        return runChecked({"ib-bond", "--bond-name", step.target, "--bond-ip", step.value,
-                           "--slaves", fmt::format("{}", fmt::join(step.arguments, ","))});
+        return io::runChecked({"ib-bond", "--bond-name", step.target, "--bond-ip", step.value,
+                               "--slaves", fmt::format("{}", fmt::join(step.arguments, ","))});
     case StepKind::stopBond:
-        return runChecked({"ib-bond", "--stop", "--bond-name", step.target});
+        return io::runChecked({"ib-bond", "--stop", "--bond-name", step.target});
     }
     return io::fail(EINVAL, "unknown step");
 }

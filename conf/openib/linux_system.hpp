@@ -27,7 +27,6 @@ class LinuxSystem final : public System
   private:
     explicit LinuxSystem(netlink::Socket socket) : socket_(std::move(socket)) {}
 
-    [[nodiscard]] io::Result<void> setMode(const Step &step) const;
     [[nodiscard]] io::Result<void> setMtu(const Step &step);
     [[nodiscard]] io::Result<void> addChild(const Step &step);
     [[nodiscard]] io::Result<void> describe(const Step &step) const;

@@ -89,6 +89,20 @@ Result<Finished> runProgram(const std::vector<std::string> &argv)
     return finished;
 }
 
+Result<void> runChecked(const std::vector<std::string> &argv)
+{
+    const auto finished = runProgram(argv);
+    if (!finished)
+        return std::unexpected(finished.error());
+    if (finished->status == 0)
+        return {};
+    std::string words = finished->output;
+    while (!words.empty() && words.back() == '\n')
+        words.pop_back();
+    return fail(EIO, argv[0] + ": exit status " + std::to_string(finished->status) + ": " +
+                         words.substr(words.rfind('\n') + 1));
+}
+
 Result<void> startProgram(const std::vector<std::string> &argv)
 {
     const UniqueFd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));

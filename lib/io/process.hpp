@@ -19,6 +19,10 @@ struct Finished {
 // Run to its end. Errors: ENOENT when there is no such program.
 [[nodiscard]] Result<Finished> runProgram(const std::vector<std::string> &argv);
 
+// Run a program that has to succeed. Errors: EIO with its last words when it has
+// not, those of runProgram.
+[[nodiscard]] Result<void> runChecked(const std::vector<std::string> &argv);
+
 // Start in a session of its own, without terminal, and leave it to itself.
 [[nodiscard]] Result<void> startProgram(const std::vector<std::string> &argv);
 

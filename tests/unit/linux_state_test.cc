@@ -166,6 +166,9 @@ TEST(Process, StatusAndOutput)
     EXPECT_EQ(io::runProgram({"sh", "-c", "kill -TERM $$"})->status, 128 + 15);
     EXPECT_EQ(io::runProgram({"no-such-program"}).error().code, ENOENT);
     EXPECT_EQ(io::runProgram({}).error().code, ENOENT);
+    EXPECT_TRUE(io::runChecked({"true"}));
+    EXPECT_EQ(io::runChecked({"sh", "-c", "echo one; echo last words; exit 3"}).error().context,
+              "sh: exit status 3: last words");
 }
 
 } // namespace
