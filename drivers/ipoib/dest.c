@@ -8,7 +8,7 @@
  * under RCU and a transmit lock; taking all transmit locks after the removal
  * therefore waits for every sender that still had it.
  *
- * Lock order: transmit queue -> dest_lock, transmit queue -> ipoib_dest.lock,
+ * Lock order: transmit queue -> dest_lock, transmit queue -> ipoib_hold.lock,
  * transmit queue -> retired_lock.
  */
 #include <linux/jhash.h>
@@ -75,8 +75,7 @@ void ipoib_dest_init(struct ipoib_dest *dest, const union ib_gid *gid)
 {
 	dest->gid = *gid;
 	dest->used = jiffies;
-	spin_lock_init(&dest->lock);
-	skb_queue_head_init(&dest->pending);
+	ipoib_hold_init(&dest->hold);
 	INIT_LIST_HEAD(&dest->backlog);
 }
 
@@ -122,45 +121,63 @@ void ipoib_dest_unlink(struct ipoib_intf *intf, struct ipoib_dest *dest)
 }
 
 /**
- * ipoib_dest_hold_back - keep a packet until the destination has a handle
+ * ipoib_hold_init - nothing waits yet
+ * @hold: queue
+ */
+void ipoib_hold_init(struct ipoib_hold *hold)
+{
+	spin_lock_init(&hold->lock);
+	__skb_queue_head_init(&hold->packets);
+}
+
+/**
+ * ipoib_hold_add - keep a packet until it can be sent
  * @intf: interface
- * @dest: destination
+ * @hold: queue of its destination
  * @skb: packet with its hardware address in front
  *
  * Context: transmit queue lock.
  * Return: false if the packet would exceed a limit; it is still the caller's.
  */
-bool ipoib_dest_hold_back(struct ipoib_intf *intf, struct ipoib_dest *dest,
-			  struct sk_buff *skb)
+bool ipoib_hold_add(struct ipoib_intf *intf, struct ipoib_hold *hold,
+		    struct sk_buff *skb)
 {
 	unsigned int bytes = skb->truesize;
 	bool fits;
 
-	spin_lock(&dest->lock);
-	fits = dest->pending_bytes + bytes <= IPOIB_DEST_PENDING_MAX &&
+	spin_lock(&hold->lock);
+	fits = hold->bytes + bytes <= IPOIB_DEST_PENDING_MAX &&
 	       atomic_read(&intf->pending_bytes) + bytes <=
 	       IPOIB_INTF_PENDING_MAX;
 	if (fits) {
-		dest->pending_bytes += bytes;
+		hold->bytes += bytes;
 		atomic_add(bytes, &intf->pending_bytes);
-		__skb_queue_tail(&dest->pending, skb);
+		__skb_queue_tail(&hold->packets, skb);
 	}
-	spin_unlock(&dest->lock);
+	spin_unlock(&hold->lock);
 	return fits;
 }
 
-static struct sk_buff *dest_next_pending(struct ipoib_intf *intf,
-					 struct ipoib_dest *dest)
+/**
+ * ipoib_hold_take - the packet that has waited longest
+ * @intf: interface
+ * @hold: queue of its destination
+ *
+ * Context: transmit queue lock.
+ * Return: the packet, or NULL if none waits.
+ */
+struct sk_buff *ipoib_hold_take(struct ipoib_intf *intf,
+				struct ipoib_hold *hold)
 {
 	struct sk_buff *skb;
 
-	spin_lock(&dest->lock);
-	skb = __skb_dequeue(&dest->pending);
+	spin_lock(&hold->lock);
+	skb = __skb_dequeue(&hold->packets);
 	if (skb) {
-		dest->pending_bytes -= skb->truesize;
+		hold->bytes -= skb->truesize;
 		atomic_sub(skb->truesize, &intf->pending_bytes);
 	}
-	spin_unlock(&dest->lock);
+	spin_unlock(&hold->lock);
 	return skb;
 }
 
@@ -177,9 +194,22 @@ void ipoib_dest_drop_pending(struct ipoib_intf *intf, struct ipoib_dest *dest)
 
 	netif_tx_lock_bh(intf->dev);
 	list_del_init(&dest->backlog);
-	while ((skb = dest_next_pending(intf, dest)))
+	while ((skb = ipoib_hold_take(intf, &dest->hold)))
 		ipoib_tx_drop(&intf->txq, skb);
 	netif_tx_unlock_bh(intf->dev);
+}
+
+/**
+ * ipoib_dest_wait_for_room - packets wait for the ring, not for an address
+ * @intf: interface
+ * @dest: destination with an address handle
+ *
+ * Context: transmit queue lock.
+ */
+void ipoib_dest_wait_for_room(struct ipoib_intf *intf, struct ipoib_dest *dest)
+{
+	if (list_empty(&dest->backlog))
+		list_add_tail(&dest->backlog, &intf->backlog);
 }
 
 /*
@@ -192,15 +222,14 @@ static void dest_send_pending(struct ipoib_intf *intf, struct ipoib_dest *dest)
 	struct sk_buff *skb;
 
 	while (ipoib_tx_has_room(&intf->txq)) {
-		skb = dest_next_pending(intf, dest);
+		skb = ipoib_hold_take(intf, &dest->hold);
 		if (!skb) {
 			list_del_init(&dest->backlog);
 			return;
 		}
 		ipoib_tx_push(&intf->txq, dest, skb);
 	}
-	if (list_empty(&dest->backlog))
-		list_add_tail(&dest->backlog, &intf->backlog);
+	ipoib_dest_wait_for_room(intf, dest);
 }
 
 /**

@@ -11,6 +11,18 @@
 struct ipoib_intf;
 
 /**
+ * struct ipoib_hold - packets that wait
+ * @lock: guards @packets and @bytes
+ * @packets: oldest first, hardware address still in front
+ * @bytes: sum of their truesize
+ */
+struct ipoib_hold {
+	spinlock_t lock; /* guards what says so above */
+	struct sk_buff_head packets;
+	unsigned int bytes;
+};
+
+/**
  * struct ipoib_ah - an address handle and the sends that use it
  * @ah: the handle; constant
  * @last_send: transmit ring position behind the newest send posted with it;
@@ -34,11 +46,10 @@ struct ipoib_ah {
  * @ah: address handle, or NULL while there is none; written under all transmit
  *	queue locks, read under one of them
  * @used: jiffies of the newest send; written under a transmit queue lock
- * @lock: guards @pending and @pending_bytes
- * @pending: packets that wait for @ah, hardware address still in front
- * @pending_bytes: sum of their truesize
+ * @hold: packets that wait for @ah
  * @backlog: link in ipoib_intf.backlog while packets wait for room in the
  *	transmit ring; guarded by the transmit queue's lock
+ * @told_mtu: a packet too long for it has been logged; transmit queue's lock
  * @all: link in ipoib_intf.dest_list; guarded by ipoib_intf.dest_lock
  * @rcu: for freeing behind readers of the table
  *
@@ -50,10 +61,9 @@ struct ipoib_dest {
 	union ib_gid gid;
 	struct ipoib_ah *ah;
 	unsigned long used;
-	spinlock_t lock; /* guards what says so above */
-	struct sk_buff_head pending;
-	unsigned int pending_bytes;
+	struct ipoib_hold hold;
 	struct list_head backlog;
+	bool told_mtu;
 	struct list_head all;
 	struct rcu_head rcu;
 };
@@ -71,12 +81,16 @@ void ipoib_dest_init(struct ipoib_dest *dest, const union ib_gid *gid);
 int ipoib_dest_insert(struct ipoib_intf *intf, struct ipoib_dest *dest);
 void ipoib_dest_unlink(struct ipoib_intf *intf, struct ipoib_dest *dest);
 
-bool ipoib_dest_hold_back(struct ipoib_intf *intf, struct ipoib_dest *dest,
-			  struct sk_buff *skb);
+void ipoib_hold_init(struct ipoib_hold *hold);
+bool ipoib_hold_add(struct ipoib_intf *intf, struct ipoib_hold *hold,
+		    struct sk_buff *skb);
+struct sk_buff *ipoib_hold_take(struct ipoib_intf *intf,
+				struct ipoib_hold *hold);
 void ipoib_dest_drop_pending(struct ipoib_intf *intf, struct ipoib_dest *dest);
 int ipoib_dest_set_ah(struct ipoib_intf *intf, struct ipoib_dest *dest,
 		      struct rdma_ah_attr *attr);
 void ipoib_dest_clear_ah(struct ipoib_intf *intf, struct ipoib_dest *dest);
+void ipoib_dest_wait_for_room(struct ipoib_intf *intf, struct ipoib_dest *dest);
 void ipoib_dest_send_backlog(struct ipoib_intf *intf);
 
 void ipoib_ah_reap(struct ipoib_intf *intf, bool all);

@@ -13,6 +13,12 @@ enum {
 	STAT_FLUSH_HEAVY,
 	STAT_FLUSH_RESTART,
 	STAT_PENDING_BYTES,
+	STAT_TX_TOO_LONG,
+	STAT_CM_CONNECTS,
+	STAT_CM_ACCEPTS,
+	STAT_CM_REFUSED,
+	STAT_CM_REJECTS,
+	STAT_CM_LOST,
 	STAT_COUNT,
 };
 
@@ -25,6 +31,12 @@ static const char stat_names[STAT_COUNT][ETH_GSTRING_LEN] = {
 	[STAT_FLUSH_HEAVY] = "flush_heavy",
 	[STAT_FLUSH_RESTART] = "flush_restart",
 	[STAT_PENDING_BYTES] = "pending_bytes",
+	[STAT_TX_TOO_LONG] = "tx_too_long",
+	[STAT_CM_CONNECTS] = "cm_connects",
+	[STAT_CM_ACCEPTS] = "cm_accepts",
+	[STAT_CM_REFUSED] = "cm_refused",
+	[STAT_CM_REJECTS] = "cm_rejects",
+	[STAT_CM_LOST] = "cm_lost",
 };
 
 static void get_drvinfo(struct net_device *dev, struct ethtool_drvinfo *info)
@@ -112,6 +124,7 @@ static void get_stats(struct net_device *dev, struct ethtool_stats *stats,
 		      u64 *data)
 {
 	struct ipoib_intf *intf = netdev_priv(dev);
+	struct ipoib_cm_stats cm;
 
 	data[STAT_TX_STALLS] = intf->txq.stalls;
 	data[STAT_PATH_QUERIES] = intf->stat_path_queries;
@@ -119,6 +132,14 @@ static void get_stats(struct net_device *dev, struct ethtool_stats *stats,
 	memcpy(&data[STAT_FLUSH_LIGHT], intf->stat_flushes,
 	       sizeof(intf->stat_flushes));
 	data[STAT_PENDING_BYTES] = atomic_read(&intf->pending_bytes);
+	data[STAT_TX_TOO_LONG] = intf->txq.too_long;
+	if (!ipoib_cm_get_stats(intf, &cm))
+		return;
+	data[STAT_CM_CONNECTS] = cm.connects;
+	data[STAT_CM_ACCEPTS] = cm.accepts;
+	data[STAT_CM_REFUSED] = cm.refused;
+	data[STAT_CM_REJECTS] = cm.rejects;
+	data[STAT_CM_LOST] = cm.lost;
 }
 
 static const struct ethtool_ops ipoib_ethtool_ops = {

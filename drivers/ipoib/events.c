@@ -92,6 +92,7 @@ static void flush_heavy(struct ipoib_intf *intf, bool restart)
 		netdev_info(intf->dev, "P_Key 0x%04x has left the port's table\n",
 			    intf->pkey);
 	ipoib_qp_stop(intf);
+	ipoib_cm_restart_rx(intf);
 	if (found && ipoib_qp_start(intf))
 		mod_delayed_work(intf->wq, &intf->gc_work, RESTART_INTERVAL);
 }
@@ -129,6 +130,7 @@ static void events_flush_work(struct work_struct *work)
 	if (level >= IPOIB_FLUSH_HEAVY)
 		flush_heavy(intf, level == IPOIB_FLUSH_RESTART);
 	if (level >= IPOIB_FLUSH_NORMAL) {
+		ipoib_cm_reset(intf);
 		ipoib_paths_forget_ah(intf);
 		ipoib_mcast_restart(intf);
 	} else {
@@ -186,7 +188,7 @@ static void gc_forget_idle(struct ipoib_intf *intf)
 		if (time_after(jiffies, dest->used + DEST_IDLE) &&
 		    (ipoib_dest_is_mcast(dest) ?
 		     ipoib_mcast_of(dest)->sendonly :
-		     !test_bit(IPOIB_PATH_BUSY, &ipoib_path_of(dest)->state)))
+		     ipoib_path_is_idle(ipoib_path_of(dest))))
 			list_move_tail(&dest->all, &idle);
 	spin_unlock(&intf->dest_lock);
 	netif_tx_unlock_bh(intf->dev);
@@ -233,12 +235,17 @@ static int intf_up(struct ipoib_intf *intf)
 		netdev_info(intf->dev, "P_Key 0x%04x is not in the port's table yet\n",
 			    intf->pkey);
 	}
-	err = ipoib_mcast_start(intf);
+	err = ipoib_cm_start(intf);
 	if (err)
 		goto err_stop;
+	err = ipoib_mcast_start(intf);
+	if (err)
+		goto err_stop_cm;
 	queue_delayed_work(intf->wq, &intf->gc_work, GC_INTERVAL);
 	return 0;
 
+err_stop_cm:
+	ipoib_cm_stop(intf);
 err_stop:
 	ipoib_qp_stop(intf);
 err_down:
@@ -265,6 +272,7 @@ static void down_work(struct work_struct *work)
 	ipoib_qp_stop(intf);
 	cancel_delayed_work_sync(&intf->gc_work);
 	cancel_delayed_work_sync(&intf->mcast_work);
+	ipoib_cm_stop(intf);
 	/* Nothing is added any more: senders are refused since the stop. */
 	list_for_each_entry_safe(dest, next, &intf->dest_list, all)
 		dest_destroy(dest);

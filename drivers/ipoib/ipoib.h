@@ -25,6 +25,8 @@
 #include "dest.h"
 #include "proto.h"
 
+struct ipoib_cm;
+struct ipoib_path;
 struct page_pool;
 
 #define IPOIB_TX_RING_DEFAULT	512
@@ -86,6 +88,7 @@ struct ipoib_tx_slot {
  * @tail: positions completed; written by @napi
  * @drops: packets refused before they reached the ring; guarded by the lock
  * @done: counters of completed sends; written by @napi
+ * @too_long: packets that did not fit where they should go; guarded by the lock
  * @stalls: how often the timeout of the stack has fired; rtnl-free statistic
  * @wc: completions being handled; owned by @napi
  */
@@ -100,6 +103,7 @@ struct ipoib_txq {
 	u32 tail ____cacheline_aligned_in_smp;
 	struct ipoib_counters drops;
 	struct ipoib_counters done;
+	u64 too_long;
 	u64 stalls;
 	struct ib_wc wc[IPOIB_POLL_BATCH];
 };
@@ -192,7 +196,12 @@ enum ipoib_flush {
  * @up: between ndo_open and ndo_stop; control
  * @group_mtu: largest datagram of the broadcast group [octets]; control,
  *	read anywhere
- * @admin_mtu: MTU the administrator wants; guarded by rtnl
+ * @ud_mtu_max: largest datagram of the port; constant
+ * @admin_mtu: MTU the administrator wants, 0 for that of the group; guarded by rtnl
+ * @connected: unicast goes through connections where the peer can; written with
+ *	rtnl under the transmit locks
+ * @cm: connected mode, or NULL if the HCA cannot; constant while the netdev is
+ *	registered
  * @txq: the transmit queue
  * @rxq: the receive queue
  * @drained: woken by NAPI while the queue pair stops
@@ -201,6 +210,8 @@ enum ipoib_flush {
  * @dest_list: every entry of @dests
  * @backlog: destinations whose packets wait for room; transmit queue's lock
  * @pending_bytes: truesize of all packets that wait for an address
+ * @pmtu_queue: packets too long, to be answered by ICMP; its own lock
+ * @pmtu_work: answers them; control
  * @retired_lock: guards @retired
  * @retired: replaced address handles
  * @reap_work: destroys them when the ring has passed their last use; control
@@ -239,7 +250,10 @@ struct ipoib_intf {
 	bool running;
 	bool up;
 	int group_mtu;
+	int ud_mtu_max;
 	int admin_mtu;
+	bool connected;
+	struct ipoib_cm *cm;
 
 	struct ipoib_txq txq;
 	struct ipoib_rxq rxq;
@@ -250,6 +264,8 @@ struct ipoib_intf {
 	struct list_head dest_list;
 	struct list_head backlog;
 	atomic_t pending_bytes;
+	struct sk_buff_head pmtu_queue;
+	struct work_struct pmtu_work;
 	spinlock_t retired_lock; /* guards retired */
 	struct list_head retired;
 	struct work_struct reap_work;
@@ -282,6 +298,7 @@ extern unsigned int ipoib_recv_queue_size;
 struct ipoib_intf *ipoib_intf_create(struct ib_device *ca, u32 port);
 void ipoib_intf_destroy(struct ipoib_intf *intf);
 void ipoib_intf_notify_stack(struct ipoib_intf *intf);
+void ipoib_intf_update_mtu(struct ipoib_intf *intf, bool connected);
 
 /* qp.c */
 int ipoib_qp_create(struct ipoib_intf *intf);
@@ -301,6 +318,21 @@ void ipoib_tx_push(struct ipoib_txq *txq, struct ipoib_dest *dest,
 void ipoib_tx_doorbell(struct ipoib_txq *txq);
 void ipoib_tx_drop(struct ipoib_txq *txq, struct sk_buff *skb);
 bool ipoib_tx_drained(const struct ipoib_txq *txq);
+void ipoib_tx_datagram(struct ipoib_intf *intf, struct sk_buff *skb);
+void ipoib_tx_error(struct ipoib_txq *txq, struct sk_buff *skb);
+int ipoib_tx_map(struct ib_device *ca, struct ipoib_tx_slot *slot);
+void ipoib_tx_unmap(struct ib_device *ca, struct ipoib_tx_slot *slot);
+bool ipoib_tx_fits_sges(struct ipoib_intf *intf, struct sk_buff *skb);
+void ipoib_tx_stop_if_full(struct ipoib_txq *txq);
+void ipoib_tx_count_done(struct ipoib_counters *count, bool ok,
+			 unsigned int packets, unsigned int bytes);
+void ipoib_tx_comp_handler(struct ib_cq *cq, void *context);
+
+/* pmtu.c */
+void ipoib_pmtu_init(struct ipoib_intf *intf);
+void ipoib_pmtu_too_long(struct ipoib_intf *intf, struct sk_buff *skb, u32 mtu,
+			 bool *told);
+int ipoib_pmtu_choose(int wanted, int group, int connected, int preset);
 
 /* rx.c */
 int ipoib_rxq_create(struct ipoib_intf *intf);
@@ -319,6 +351,56 @@ bool ipoib_match_partition(const struct ipoib_intf *intf, u16 pkey,
 struct net_device *ipoib_match_address(struct ipoib_intf *intf,
 				       const struct sockaddr *addr);
 struct net_device *ipoib_match_master(struct ipoib_intf *intf);
+
+/**
+ * struct ipoib_cm_stats - what connected mode has done
+ * @rx: received through connections
+ * @tx: sent through them
+ * @connects: connections asked for
+ * @accepts: connections accepted
+ * @refused: attempts that failed
+ * @rejects: requests refused
+ * @lost: connections that broke
+ */
+struct ipoib_cm_stats {
+	const struct ipoib_counters *rx;
+	const struct ipoib_counters *tx;
+	u64 connects;
+	u64 accepts;
+	u64 refused;
+	u64 rejects;
+	u64 lost;
+};
+
+#ifdef CONFIG_OPENIPOIB_CM
+/* cm.c, cm_dest.c, cm_ring.c, cm_tx.c */
+int ipoib_cm_create(struct ipoib_intf *intf);
+void ipoib_cm_destroy(struct ipoib_intf *intf);
+int ipoib_cm_start(struct ipoib_intf *intf);
+void ipoib_cm_stop(struct ipoib_intf *intf);
+void ipoib_cm_restart_rx(struct ipoib_intf *intf);
+void ipoib_cm_reset(struct ipoib_intf *intf);
+int ipoib_cm_set_mode(struct ipoib_intf *intf, bool connected);
+int ipoib_cm_mtu_max(const struct ipoib_intf *intf);
+int ipoib_cm_mtu_default(const struct ipoib_intf *intf);
+void ipoib_cm_warn_mtu(struct ipoib_intf *intf);
+bool ipoib_cm_get_stats(const struct ipoib_intf *intf,
+			struct ipoib_cm_stats *stats);
+bool ipoib_cm_xmit(struct ipoib_intf *intf, struct sk_buff *skb);
+void ipoib_cm_send_backlog(struct ipoib_intf *intf);
+bool ipoib_cm_has_backlog(const struct ipoib_intf *intf);
+void ipoib_cm_path_known(struct ipoib_path *path, bool moved);
+void ipoib_cm_path_gone(struct ipoib_path *path);
+bool ipoib_cm_has_room(const struct ipoib_intf *intf);
+void ipoib_cm_doorbell(struct ipoib_intf *intf);
+int ipoib_cm_poll_tx(struct ipoib_intf *intf, int budget);
+bool ipoib_cm_arm_tx(struct ipoib_intf *intf);
+void ipoib_cm_quiesce(struct ipoib_intf *intf);
+bool ipoib_cm_drained(const struct ipoib_intf *intf);
+void ipoib_cm_reclaim(struct ipoib_intf *intf);
+#else
+#include "cm_off.h"
+#endif
 
 /* ethtool.c, sysfs.c */
 void ipoib_set_ethtool_ops(struct net_device *dev);

@@ -28,11 +28,14 @@ static int intf_init(struct net_device *dev)
 	if (err)
 		return err;
 	err = ipoib_qp_create(intf);
-	if (err) {
-		ipoib_dest_table_destroy(intf);
-		return err;
-	}
-	ipoib_hwaddr_set(hwaddr, 0, intf->qp->qp_num, &intf->local_gid);
+	if (err)
+		goto err_destroy_table;
+	err = ipoib_cm_create(intf);
+	if (err)
+		goto err_destroy_qp;
+	ipoib_hwaddr_set(hwaddr, intf->cm ? IPOIB_HWADDR_RC : 0,
+			 intf->qp->qp_num, &intf->local_gid);
+	dev->max_mtu = max_t(int, dev->max_mtu, ipoib_cm_mtu_max(intf));
 	__dev_addr_set(dev, hwaddr, sizeof(hwaddr));
 	ipoib_broadcast_hwaddr(hwaddr, IPOIB_SCOPE_LINK_LOCAL, intf->pkey);
 	memcpy(dev->broadcast, hwaddr, sizeof(hwaddr));
@@ -41,6 +44,12 @@ static int intf_init(struct net_device *dev)
 		dev->features |= dev->hw_features;
 	}
 	return 0;
+
+err_destroy_qp:
+	ipoib_qp_destroy(intf);
+err_destroy_table:
+	ipoib_dest_table_destroy(intf);
+	return err;
 }
 
 static void intf_uninit(struct net_device *dev)
@@ -48,6 +57,8 @@ static void intf_uninit(struct net_device *dev)
 	struct ipoib_intf *intf = netdev_priv(dev);
 
 	flush_workqueue(intf->wq);
+	skb_queue_purge(&intf->pmtu_queue);
+	ipoib_cm_destroy(intf);
 	ipoib_qp_destroy(intf);
 	ipoib_dest_table_destroy(intf);
 }
@@ -83,17 +94,52 @@ static void intf_set_rx_mode(struct net_device *dev)
 	ipoib_mcast_kick(intf);
 }
 
+static int intf_mtu(const struct ipoib_intf *intf, bool connected)
+{
+	return ipoib_pmtu_choose(intf->admin_mtu, READ_ONCE(intf->group_mtu),
+				 connected ? ipoib_cm_mtu_max(intf) : 0,
+				 ipoib_cm_mtu_default(intf));
+}
+
 static int intf_change_mtu(struct net_device *dev, int mtu)
 {
 	struct ipoib_intf *intf = netdev_priv(dev);
-	int group_mtu = READ_ONCE(intf->group_mtu);
+	int fits;
 
+	if (!intf->connected && mtu > intf->ud_mtu_max)
+		return -EINVAL;
 	intf->admin_mtu = mtu;
-	if (mtu > group_mtu)
-		netdev_info(dev, "MTU %d is more than the broadcast group's, using %d\n",
-			    mtu, group_mtu);
-	WRITE_ONCE(dev->mtu, min(mtu, group_mtu));
+	fits = intf_mtu(intf, intf->connected);
+	if (mtu > fits)
+		netdev_info(dev, "MTU %d is more than the %s, using %d\n", mtu,
+			    intf->connected ? "largest of connected mode" :
+					      "broadcast group's", fits);
+	if (intf->connected && fits > READ_ONCE(intf->group_mtu))
+		ipoib_cm_warn_mtu(intf);
+	WRITE_ONCE(dev->mtu, fits);
 	return 0;
+}
+
+/**
+ * ipoib_intf_update_mtu - have the stack use the MTU that fits
+ * @intf: interface
+ * @connected: for connected mode; what is set by hand is kept either way
+ *
+ * Context: rtnl.
+ */
+void ipoib_intf_update_mtu(struct ipoib_intf *intf, bool connected)
+{
+	struct net_device *dev = intf->dev;
+	int mtu = intf_mtu(intf, connected);
+	int admin_mtu = intf->admin_mtu;
+
+	ASSERT_RTNL();
+	if (mtu == dev->mtu)
+		return;
+	if (mtu < dev->mtu)
+		netdev_info(dev, "MTU reduced from %u to %d\n", dev->mtu, mtu);
+	dev_set_mtu(dev, mtu);
+	intf->admin_mtu = admin_mtu;
 }
 
 static void intf_tx_timeout(struct net_device *dev, unsigned int queue)
@@ -141,10 +187,15 @@ static void intf_get_stats64(struct net_device *dev,
 {
 	struct ipoib_intf *intf = netdev_priv(dev);
 	struct counters_sum rx = {}, tx = {};
+	struct ipoib_cm_stats cm;
 
 	counters_add(&intf->rxq.count, &rx);
 	counters_add(&intf->txq.done, &tx);
 	counters_add(&intf->txq.drops, &tx);
+	if (ipoib_cm_get_stats(intf, &cm)) {
+		counters_add(cm.rx, &rx);
+		counters_add(cm.tx, &tx);
+	}
 	stats->rx_packets = rx.packets;
 	stats->rx_bytes = rx.bytes;
 	stats->rx_errors = rx.errors;
@@ -198,17 +249,10 @@ static void intf_rtnl_work(struct work_struct *work)
 	struct ipoib_intf *intf = container_of(work, struct ipoib_intf,
 					       rtnl_work);
 	struct net_device *dev = intf->dev;
-	int mtu;
 
 	rtnl_lock();
 	if (dev->reg_state == NETREG_REGISTERED) {
-		mtu = min(intf->admin_mtu, READ_ONCE(intf->group_mtu));
-		if (mtu != dev->mtu) {
-			int admin_mtu = intf->admin_mtu;
-
-			dev_set_mtu(dev, mtu);
-			intf->admin_mtu = admin_mtu;
-		}
+		ipoib_intf_update_mtu(intf, intf->connected);
 		if (memcmp(dev->dev_addr + IPOIB_HWADDR_GID, &intf->local_gid,
 			   sizeof(intf->local_gid))) {
 			dev_addr_mod(dev, IPOIB_HWADDR_GID, &intf->local_gid,
@@ -248,6 +292,8 @@ static void intf_setup(struct net_device *dev)
 	dev->features = NETIF_F_VLAN_CHALLENGED | NETIF_F_HIGHDMA | NETIF_F_SG;
 	dev->hw_features = NETIF_F_SG;
 	netif_carrier_off(dev);
+	/* A packet that is too long has to find its route again. */
+	netif_keep_dst(dev);
 }
 
 /**
@@ -281,10 +327,10 @@ struct ipoib_intf *ipoib_intf_create(struct ib_device *ca, u32 port)
 	if (err)
 		goto err_free;
 	intf->pkey |= IPOIB_PKEY_FULL_MEMBER;
-	dev->max_mtu = IPOIB_UD_MTU(ib_mtu_enum_to_int(attr.max_mtu));
+	intf->ud_mtu_max = IPOIB_UD_MTU(ib_mtu_enum_to_int(attr.max_mtu));
+	dev->max_mtu = intf->ud_mtu_max;
 	/* Until the broadcast group says otherwise (RFC 4391 section 7). */
 	intf->group_mtu = min_t(int, dev->max_mtu, IPOIB_UD_MTU(2048));
-	intf->admin_mtu = dev->max_mtu;
 	dev->mtu = intf->group_mtu;
 	dev->dev_port = port - 1;
 	dev->dev_id = port - 1;
@@ -297,6 +343,7 @@ struct ipoib_intf *ipoib_intf_create(struct ib_device *ca, u32 port)
 	if (!intf->wq)
 		goto err_free;
 	ipoib_events_init(intf);
+	ipoib_pmtu_init(intf);
 	INIT_WORK(&intf->rtnl_work, intf_rtnl_work);
 	err = register_netdev(dev);
 	if (err)

@@ -11,9 +11,14 @@
  * PATH_ATTEMPTS_MAX failures in a row the waiting packets are dropped and the
  * path is forgotten; the next packet starts afresh.
  *
+ * Packets wait for all of this, and they may be what frees memory, so nothing here
+ * may start I/O to get some.
+ *
  * Lifetime: made by a sender, destroyed by control. The SA's callback only
  * hands the answer over to the control queue.
  */
+#include <linux/sched/mm.h>
+
 #include "path.h"
 
 #define PATH_QUERY_TIMEOUT_MS	1000
@@ -46,7 +51,8 @@ static void path_retry(struct ipoib_path *path)
 
 static bool path_is_needed(struct ipoib_path *path)
 {
-	return path->dest.ah || !skb_queue_empty_lockless(&path->dest.pending);
+	return path->dest.ah || !list_empty(&path->conns) ||
+	       !skb_queue_empty_lockless(&path->dest.hold.packets);
 }
 
 static void path_failed(struct ipoib_path *path)
@@ -62,6 +68,7 @@ static void path_failed(struct ipoib_path *path)
 		path->attempts = 0;
 		set_bit(IPOIB_PATH_STALE, &path->state);
 		clear_bit(IPOIB_PATH_BUSY, &path->state);
+		ipoib_cm_path_known(path, false);
 		return;
 	}
 	netdev_dbg(intf->dev, "no path to %pI6: error %d\n",
@@ -82,6 +89,8 @@ static void path_query(struct work_struct *work)
 		.numb_path = 1,
 	};
 
+	unsigned int noio = memalloc_noio_save();
+
 	clear_bit(IPOIB_PATH_STALE, &path->state);
 	intf->stat_path_queries++;
 	reinit_completion(&path->answered);
@@ -89,12 +98,32 @@ static void path_query(struct work_struct *work)
 					    intf->port, &rec, PATH_COMP_MASK,
 					    PATH_QUERY_TIMEOUT_MS, GFP_KERNEL,
 					    path_answer, path, &path->query);
+	memalloc_noio_restore(noio);
 	if (path->query_id >= 0)
 		return;
 	path->query = NULL;
 	path->status = path->query_id;
 	complete(&path->answered);
 	path_failed(path);
+}
+
+/* Does a connection along one record lead along the other as well? */
+static bool path_same_way(struct sa_path_rec *a, struct sa_path_rec *b)
+{
+	return sa_path_get_dlid(a) == sa_path_get_dlid(b) &&
+	       sa_path_get_slid(a) == sa_path_get_slid(b) &&
+	       !memcmp(&a->sgid, &b->sgid, sizeof(a->sgid)) &&
+	       a->sl == b->sl && a->mtu == b->mtu && a->rate == b->rate &&
+	       a->hop_limit == b->hop_limit && a->flow_label == b->flow_label &&
+	       a->traffic_class == b->traffic_class;
+}
+
+static void path_use_record(struct ipoib_path *path)
+{
+	bool moved = !path_same_way(&path->rec, &path->current_rec);
+
+	path->current_rec = path->rec;
+	ipoib_cm_path_known(path, moved);
 }
 
 static void path_accept(struct work_struct *work)
@@ -110,7 +139,10 @@ static void path_accept(struct work_struct *work)
 							 &path->rec, &attr,
 							 NULL);
 	if (!path->status) {
+		unsigned int noio = memalloc_noio_save();
+
 		path->status = ipoib_dest_set_ah(intf, &path->dest, &attr);
+		memalloc_noio_restore(noio);
 		rdma_destroy_ah_attr(&attr);
 	}
 	if (path->status) {
@@ -120,6 +152,7 @@ static void path_accept(struct work_struct *work)
 	WRITE_ONCE(path->dlid, be32_to_cpu(sa_path_get_dlid(&path->rec)));
 	path->attempts = 0;
 	clear_bit(IPOIB_PATH_BUSY, &path->state);
+	path_use_record(path);
 }
 
 /**
@@ -143,6 +176,7 @@ struct ipoib_dest *ipoib_path_create(struct ipoib_intf *intf,
 	complete(&path->answered);
 	INIT_DELAYED_WORK(&path->query_work, path_query);
 	INIT_WORK(&path->answer_work, path_accept);
+	INIT_LIST_HEAD(&path->conns);
 	if (ipoib_dest_insert(intf, &path->dest)) {
 		kfree(path);
 		return NULL;
@@ -177,6 +211,7 @@ void ipoib_path_destroy(struct ipoib_path *path)
 		   current_work() == &path->answer_work;
 
 	ipoib_dest_unlink(intf, &path->dest);
+	ipoib_cm_path_gone(path);
 	if (!own)
 		cancel_delayed_work_sync(&path->query_work);
 	if (path->query)

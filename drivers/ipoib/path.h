@@ -18,6 +18,8 @@
  * @answered: completed by the answer
  * @status: of the answer; handed over by @answer_work
  * @rec: the answer; handed over by @answer_work
+ * @current_rec: the record in use; valid with an address handle; control
+ * @conns: connections that go this way; control
  * @query_work: asks; control
  * @answer_work: takes the answer; control
  */
@@ -33,6 +35,8 @@ struct ipoib_path {
 	struct completion answered;
 	int status;
 	struct sa_path_rec rec;
+	struct sa_path_rec current_rec;
+	struct list_head conns;
 	struct delayed_work query_work;
 	struct work_struct answer_work;
 };
@@ -50,6 +54,18 @@ enum ipoib_path_state {
 static inline struct ipoib_path *ipoib_path_of(struct ipoib_dest *dest)
 {
 	return container_of(dest, struct ipoib_path, dest);
+}
+
+/**
+ * ipoib_path_is_idle - may a path that nobody sends to be forgotten
+ * @path: path
+ *
+ * Context: control.
+ */
+static inline bool ipoib_path_is_idle(const struct ipoib_path *path)
+{
+	return !test_bit(IPOIB_PATH_BUSY, &path->state) &&
+	       list_empty(&path->conns);
 }
 
 struct ipoib_dest *ipoib_path_create(struct ipoib_intf *intf,

@@ -48,6 +48,9 @@ struct ipoib_header {
 #define IPOIB_HWADDR_QPN	0	/* one octet of flags, then the QPN */
 #define IPOIB_HWADDR_GID	4
 
+/* In the octet of flags: connections are accepted (RFC 4755 section 3.1). */
+#define IPOIB_HWADDR_RC		0x80
+
 /**
  * ipoib_hwaddr_qpn - queue pair number in a link-layer address
  * @hwaddr: 20 octets

@@ -168,7 +168,8 @@ err_out:
 
 static bool qp_is_drained(const struct ipoib_intf *intf)
 {
-	return ipoib_tx_drained(&intf->txq) && !READ_ONCE(intf->rxq.posted);
+	return ipoib_tx_drained(&intf->txq) && ipoib_cm_drained(intf) &&
+	       !READ_ONCE(intf->rxq.posted);
 }
 
 /**
@@ -186,6 +187,7 @@ void ipoib_qp_stop(struct ipoib_intf *intf)
 	if (!intf->running)
 		return;
 	qp_set_running(intf, false);
+	ipoib_cm_quiesce(intf);
 	if (qp_to_state(intf, IB_QPS_ERR))
 		netdev_warn(intf->dev, "the queue pair does not go to ERROR\n");
 	if (!wait_event_timeout(intf->drained, qp_is_drained(intf),
@@ -198,6 +200,7 @@ void ipoib_qp_stop(struct ipoib_intf *intf)
 	napi_disable(&intf->txq.napi);
 	if (qp_to_state(intf, IB_QPS_RESET))
 		netdev_warn(intf->dev, "the queue pair does not go to RESET\n");
+	ipoib_cm_reclaim(intf);
 	netif_tx_lock_bh(intf->dev);
 	ipoib_txq_reclaim(&intf->txq);
 	netif_tx_unlock_bh(intf->dev);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* Files in /sys/class/net/<interface>: pkey and mode. */
+#include <linux/rtnetlink.h>
+#include <linux/sched/signal.h>
 #include <linux/sysfs.h>
 
 #include "ipoib.h"
@@ -19,18 +21,24 @@ static DEVICE_ATTR_RO(pkey);
 static ssize_t mode_show(struct device *dev, struct device_attribute *attr,
 			 char *buf)
 {
-	return sysfs_emit(buf, "datagram\n");
+	return sysfs_emit(buf, "%s\n", READ_ONCE(intf_of(dev)->connected) ?
+			  "connected" : "datagram");
 }
 
 static ssize_t mode_store(struct device *dev, struct device_attribute *attr,
 			  const char *buf, size_t count)
 {
-	if (sysfs_streq(buf, "datagram"))
-		return count;
-	if (!sysfs_streq(buf, "connected"))
+	bool connected = sysfs_streq(buf, "connected");
+	int err;
+
+	if (!connected && !sysfs_streq(buf, "datagram"))
 		return -EINVAL;
-	netdev_warn(to_net_dev(dev), "connected mode is not supported by this driver\n");
-	return -EOPNOTSUPP;
+	/* Who removes this file may hold rtnl and wait for us. */
+	if (!rtnl_trylock())
+		return restart_syscall();
+	err = ipoib_cm_set_mode(intf_of(dev), connected);
+	rtnl_unlock();
+	return err ?: count;
 }
 static DEVICE_ATTR_RW(mode);
 

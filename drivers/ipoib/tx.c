@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Transmission: from a packet with a hardware address to a UD send.
+ * Transmission: from a packet with a hardware address to a UD send, or to the
+ * connection that takes it (cm_ring.c).
  *
  * The ring has three positions: head (filled), posted (given to the HCA) and
  * tail (completed). Sends are chained while the stack says that more will come,
@@ -59,7 +60,14 @@ void ipoib_tx_drop(struct ipoib_txq *txq, struct sk_buff *skb)
 	dev_kfree_skb_any(skb);
 }
 
-static void tx_error(struct ipoib_txq *txq, struct sk_buff *skb)
+/**
+ * ipoib_tx_error - a packet cannot be sent
+ * @txq: transmit queue
+ * @skb: packet, consumed
+ *
+ * Context: transmit queue lock.
+ */
+void ipoib_tx_error(struct ipoib_txq *txq, struct sk_buff *skb)
 {
 	u64_stats_update_begin(&txq->drops.sync);
 	u64_stats_inc(&txq->drops.errors);
@@ -67,7 +75,12 @@ static void tx_error(struct ipoib_txq *txq, struct sk_buff *skb)
 	dev_kfree_skb_any(skb);
 }
 
-static void tx_unmap(struct ib_device *ca, struct ipoib_tx_slot *slot)
+/**
+ * ipoib_tx_unmap - the HCA has done with a packet
+ * @ca: HCA
+ * @slot: mapped by ipoib_tx_map()
+ */
+void ipoib_tx_unmap(struct ib_device *ca, struct ipoib_tx_slot *slot)
 {
 	bool head = skb_headlen(slot->skb);
 	int i;
@@ -82,7 +95,14 @@ static void tx_unmap(struct ib_device *ca, struct ipoib_tx_slot *slot)
 	}
 }
 
-static int tx_map(struct ib_device *ca, struct ipoib_tx_slot *slot)
+/**
+ * ipoib_tx_map - make a packet readable for the HCA
+ * @ca: HCA
+ * @slot: its packet set; pieces and their number are set here
+ *
+ * Return: 0, or -EIO with nothing mapped.
+ */
+int ipoib_tx_map(struct ib_device *ca, struct ipoib_tx_slot *slot)
 {
 	struct skb_shared_info *shinfo = skb_shinfo(slot->skb);
 	u32 lkey = slot->sge[0].lkey;
@@ -108,7 +128,7 @@ static int tx_map(struct ib_device *ca, struct ipoib_tx_slot *slot)
 				       skb_frag_off(frag), skb_frag_size(frag),
 				       DMA_TO_DEVICE);
 		if (ib_dma_mapping_error(ca, addr)) {
-			tx_unmap(ca, slot);
+			ipoib_tx_unmap(ca, slot);
 			return -EIO;
 		}
 		slot->sge[(*n)++] = (struct ib_sge) {
@@ -119,24 +139,40 @@ static int tx_map(struct ib_device *ca, struct ipoib_tx_slot *slot)
 	return 0;
 }
 
-static bool tx_fits_sges(struct ipoib_intf *intf, struct sk_buff *skb)
+/**
+ * ipoib_tx_fits_sges - can the HCA gather a packet, if need be after copying it
+ * @intf: interface
+ * @skb: packet
+ */
+bool ipoib_tx_fits_sges(struct ipoib_intf *intf, struct sk_buff *skb)
 {
 	unsigned int need = skb_shinfo(skb)->nr_frags + !!skb_headlen(skb);
 
 	return need <= intf->tx_sge || !skb_linearize(skb);
 }
 
-/* Stop the queue when the ring is full, unless NAPI has just made room. */
-static void tx_stop_if_full(struct ipoib_txq *txq)
+/* Room for a packet, whichever way it goes. */
+static bool tx_accepts(const struct ipoib_txq *txq)
+{
+	return ipoib_tx_has_room(txq) && ipoib_cm_has_room(txq->intf);
+}
+
+/**
+ * ipoib_tx_stop_if_full - stop the queue, unless NAPI has just made room
+ * @txq: transmit queue
+ *
+ * Context: transmit queue lock.
+ */
+void ipoib_tx_stop_if_full(struct ipoib_txq *txq)
 {
 	struct netdev_queue *queue = tx_netdev_queue(txq);
 
-	if (likely(ipoib_tx_has_room(txq)))
+	if (likely(tx_accepts(txq)))
 		return;
 	netif_tx_stop_queue(queue);
 	/* Pairs with the barrier in tx_wake_if_room(). */
 	smp_mb();
-	if (ipoib_tx_has_room(txq))
+	if (tx_accepts(txq))
 		netif_tx_start_queue(queue);
 }
 
@@ -159,15 +195,19 @@ void ipoib_tx_push(struct ipoib_txq *txq, struct ipoib_dest *dest,
 	u32 qpn = ipoib_hwaddr_qpn(skb->data);
 
 	skb_pull(skb, INFINIBAND_ALEN);
-	if (unlikely(skb->len > intf->group_mtu + IPOIB_ENCAP_LEN ||
-		     !tx_fits_sges(intf, skb))) {
-		tx_error(txq, skb);
+	if (unlikely(skb->len > intf->group_mtu + IPOIB_ENCAP_LEN)) {
+		ipoib_pmtu_too_long(intf, skb, intf->group_mtu,
+				    &dest->told_mtu);
+		return;
+	}
+	if (unlikely(!ipoib_tx_fits_sges(intf, skb))) {
+		ipoib_tx_error(txq, skb);
 		return;
 	}
 	slot->skb = skb;
-	if (unlikely(tx_map(intf->ca, slot))) {
+	if (unlikely(ipoib_tx_map(intf->ca, slot))) {
 		slot->skb = NULL;
-		tx_error(txq, skb);
+		ipoib_tx_error(txq, skb);
 		return;
 	}
 	slot->wr.ah = dest->ah->ah;
@@ -185,7 +225,7 @@ void ipoib_tx_push(struct ipoib_txq *txq, struct ipoib_dest *dest,
 	netdev_tx_sent_queue(tx_netdev_queue(txq), skb->len);
 	WRITE_ONCE(txq->head, txq->head + 1);
 	dest->ah->last_send = txq->head;
-	tx_stop_if_full(txq);
+	ipoib_tx_stop_if_full(txq);
 }
 
 /*
@@ -199,8 +239,8 @@ static void tx_take_back(struct ipoib_txq *txq, const struct ib_send_wr *bad)
 	for (pos = from; pos != txq->head; pos++) {
 		struct ipoib_tx_slot *slot = tx_slot(txq, pos);
 
-		tx_unmap(txq->intf->ca, slot);
-		tx_error(txq, slot->skb);
+		ipoib_tx_unmap(txq->intf->ca, slot);
+		ipoib_tx_error(txq, slot->skb);
 		slot->skb = NULL;
 	}
 	WRITE_ONCE(txq->head, from);
@@ -246,7 +286,30 @@ static struct ipoib_dest *tx_destination(struct ipoib_intf *intf,
 	return ipoib_path_create(intf, gid);
 }
 
-static void tx_packet(struct ipoib_intf *intf, struct sk_buff *skb)
+/* Packets of a destination keep their order: none passes those that wait. */
+static bool tx_push_or_hold(struct ipoib_txq *txq, struct ipoib_dest *dest,
+			    struct sk_buff *skb)
+{
+	if (likely(dest->ah && list_empty(&dest->backlog) &&
+		   ipoib_tx_has_room(txq))) {
+		ipoib_tx_push(txq, dest, skb);
+		return true;
+	}
+	if (!ipoib_hold_add(txq->intf, &dest->hold, skb))
+		return false;
+	if (dest->ah)
+		ipoib_dest_wait_for_room(txq->intf, dest);
+	return true;
+}
+
+/**
+ * ipoib_tx_datagram - send a packet as a datagram
+ * @intf: running interface
+ * @skb: packet with its hardware address in front; consumed
+ *
+ * Context: transmit queue lock, RCU read side.
+ */
+void ipoib_tx_datagram(struct ipoib_intf *intf, struct sk_buff *skb)
 {
 	union ib_gid gid = ipoib_hwaddr_gid(skb->data);
 	struct ipoib_txq *txq = &intf->txq;
@@ -257,9 +320,7 @@ static void tx_packet(struct ipoib_intf *intf, struct sk_buff *skb)
 		ipoib_tx_drop(txq, skb);
 		return;
 	}
-	if (likely(dest->ah && list_empty(&dest->backlog)))
-		ipoib_tx_push(txq, dest, skb);
-	else if (!ipoib_dest_hold_back(intf, dest, skb))
+	if (unlikely(!tx_push_or_hold(txq, dest, skb)))
 		ipoib_tx_drop(txq, skb);
 
 	if (ipoib_dest_is_mcast(dest))
@@ -284,18 +345,20 @@ netdev_tx_t ipoib_start_xmit(struct sk_buff *skb, struct net_device *dev)
 	struct ipoib_intf *intf = netdev_priv(dev);
 	struct ipoib_txq *txq = &intf->txq;
 
-	if (unlikely(!ipoib_tx_has_room(txq))) {
-		tx_stop_if_full(txq);
+	if (unlikely(!tx_accepts(txq))) {
+		ipoib_tx_stop_if_full(txq);
 		return NETDEV_TX_BUSY;
 	}
 	rcu_read_lock();
 	if (unlikely(!pskb_may_pull(skb, IPOIB_HARD_LEN) || !intf->running))
 		ipoib_tx_drop(txq, skb);
-	else
-		tx_packet(intf, skb);
+	else if (!intf->connected || !ipoib_cm_xmit(intf, skb))
+		ipoib_tx_datagram(intf, skb);
 	rcu_read_unlock();
-	if (!netdev_xmit_more() || netif_xmit_stopped(tx_netdev_queue(txq)))
+	if (!netdev_xmit_more() || netif_xmit_stopped(tx_netdev_queue(txq))) {
 		ipoib_tx_doorbell(txq);
+		ipoib_cm_doorbell(intf);
+	}
 	return NETDEV_TX_OK;
 }
 
@@ -305,17 +368,19 @@ static void tx_wake_if_room(struct ipoib_txq *txq)
 	struct netdev_queue *queue = tx_netdev_queue(txq);
 	struct ipoib_intf *intf = txq->intf;
 
-	/* Pairs with the barrier in tx_stop_if_full(). */
+	/* Pairs with the barrier in ipoib_tx_stop_if_full(). */
 	smp_mb();
-	if (unlikely(!list_empty(&intf->backlog))) {
+	if (unlikely(!list_empty(&intf->backlog) || ipoib_cm_has_backlog(intf))) {
 		__netif_tx_lock(queue, smp_processor_id());
-		if (intf->running)
+		if (intf->running) {
 			ipoib_dest_send_backlog(intf);
+			ipoib_cm_send_backlog(intf);
+		}
 		__netif_tx_unlock(queue);
 	}
 	if (netif_tx_queue_stopped(queue) &&
 	    READ_ONCE(txq->head) - txq->tail <= txq->size / 2 &&
-	    READ_ONCE(intf->running))
+	    ipoib_cm_has_room(intf) && READ_ONCE(intf->running))
 		netif_tx_wake_queue(queue);
 }
 
@@ -330,6 +395,28 @@ static void tx_bad_completion(struct ipoib_txq *txq, const struct ib_wc *wc)
 	ipoib_flush(txq->intf, IPOIB_FLUSH_RESTART);
 }
 
+/**
+ * ipoib_tx_count_done - note what has been sent
+ * @count: counters
+ * @ok: it has left
+ * @packets: how many
+ * @bytes: of those, with the encapsulation header
+ *
+ * Context: transmit NAPI, or control while that is off.
+ */
+void ipoib_tx_count_done(struct ipoib_counters *count, bool ok,
+			 unsigned int packets, unsigned int bytes)
+{
+	u64_stats_update_begin(&count->sync);
+	if (ok) {
+		u64_stats_add(&count->packets, packets);
+		u64_stats_add(&count->bytes, bytes - packets * IPOIB_ENCAP_LEN);
+	} else {
+		u64_stats_add(&count->errors, packets);
+	}
+	u64_stats_update_end(&count->sync);
+}
+
 /* Complete everything up to and including ring position @last. */
 static void tx_complete(struct ipoib_txq *txq, u32 last, bool ok, int budget)
 {
@@ -339,7 +426,7 @@ static void tx_complete(struct ipoib_txq *txq, u32 last, bool ok, int budget)
 	while ((s32)(last - tail) >= 0) {
 		struct ipoib_tx_slot *slot = tx_slot(txq, tail++);
 
-		tx_unmap(txq->intf->ca, slot);
+		ipoib_tx_unmap(txq->intf->ca, slot);
 		packets++;
 		bytes += slot->skb->len;
 		napi_consume_skb(slot->skb, budget);
@@ -347,22 +434,23 @@ static void tx_complete(struct ipoib_txq *txq, u32 last, bool ok, int budget)
 	}
 	WRITE_ONCE(txq->tail, tail);
 	netdev_tx_completed_queue(tx_netdev_queue(txq), packets, bytes);
-	u64_stats_update_begin(&txq->done.sync);
-	if (ok) {
-		u64_stats_add(&txq->done.packets, packets);
-		u64_stats_add(&txq->done.bytes,
-			      bytes - packets * IPOIB_ENCAP_LEN);
-	} else {
-		u64_stats_add(&txq->done.errors, packets);
-	}
-	u64_stats_update_end(&txq->done.sync);
+	ipoib_tx_count_done(&txq->done, ok, packets, bytes);
+}
+
+/* Return: true if a completion has come meanwhile. */
+static bool tx_arm(struct ipoib_txq *txq)
+{
+	bool missed = ib_req_notify_cq(txq->cq, IB_CQ_NEXT_COMP |
+				       IB_CQ_REPORT_MISSED_EVENTS) > 0;
+
+	return ipoib_cm_arm_tx(txq->intf) || missed;
 }
 
 static int tx_poll(struct napi_struct *napi, int budget)
 {
 	struct ipoib_txq *txq = container_of(napi, struct ipoib_txq, napi);
 	struct ipoib_intf *intf = txq->intf;
-	int done = 0, n, i;
+	int done = ipoib_cm_poll_tx(intf, budget), n, i;
 
 	do {
 		n = ib_poll_cq(txq->cq, IPOIB_POLL_BATCH, txq->wc);
@@ -386,14 +474,19 @@ static int tx_poll(struct napi_struct *napi, int budget)
 	}
 	if (done >= budget)
 		return budget;
-	if (napi_complete_done(napi, done) &&
-	    ib_req_notify_cq(txq->cq, IB_CQ_NEXT_COMP |
-			     IB_CQ_REPORT_MISSED_EVENTS) > 0)
+	if (napi_complete_done(napi, done) && tx_arm(txq))
 		napi_schedule(napi);
 	return done;
 }
 
-static void tx_comp_handler(struct ib_cq *cq, void *context)
+/**
+ * ipoib_tx_comp_handler - there are completions of sends
+ * @cq: their queue
+ * @context: transmit queue
+ *
+ * Context: any.
+ */
+void ipoib_tx_comp_handler(struct ib_cq *cq, void *context)
 {
 	struct ipoib_txq *txq = context;
 
@@ -441,7 +534,7 @@ int ipoib_txq_create(struct ipoib_intf *intf)
 		txq->slots[i].wr.wr.sg_list = txq->slots[i].sge;
 		txq->slots[i].sge[0].lkey = intf->pd->local_dma_lkey;
 	}
-	txq->cq = ib_create_cq(intf->ca, tx_comp_handler, NULL, txq, &attr);
+	txq->cq = ib_create_cq(intf->ca, ipoib_tx_comp_handler, NULL, txq, &attr);
 	if (IS_ERR(txq->cq)) {
 		kvfree(txq->slots);
 		return PTR_ERR(txq->cq);

@@ -97,6 +97,18 @@ def sparse_6_12():
     return _sparse("6.12")
 
 
+def without_connected_mode():
+    """The driver builds without connected mode, kernel 6.1."""
+    return memo.once(_build_key("6.1", "no connected mode"), _build_without_connected_mode)
+
+
+def _build_without_connected_mode():
+    status, output = run([TOP / "scripts/build-modules", "6.1", "W=1", "CONFIG_OPENIPOIB_CM=n"],
+                         env={"MODULES_MIRROR": str(BUILD / "check-no-cm")})
+    found = _complaints(output)
+    return found or (output.splitlines() if status else [])
+
+
 def headers():
     """Every kernel header compiles alone, on each kernel."""
     return memo.each(KERNELS, lambda kernel: _build_key(kernel, "headers"), _compile_headers)

@@ -52,7 +52,7 @@ def run_one(name: str, tree: Path, mirror: Path) -> junit.Case:
     start = time.monotonic()
     done = subprocess.run(
         [str(uml.RUN), "--kernel", str(tree), "--timeout", str(LIMIT_SECONDS), "--out", str(out),
-         "--clock", clock[1] if clock else "skip", "--env", f"STACK={SCENARIOS}",
+         "--clock", clock[1] if clock else "real", "--env", f"STACK={SCENARIOS}",
          "--env", f"IB_FRAMES={programs.BIN}/ib-frames", "--env", f"OPENIB={programs.BIN}/openib",
          "--env", f"IBFABRIC={programs.BIN}/ibfabric",
          "--env", f"SIB_KO={mirror}/drivers/sib/sib.ko",

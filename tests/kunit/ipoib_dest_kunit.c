@@ -73,7 +73,7 @@ static bool hold_back(struct kunit *test, struct ipoib_dest *dest, u32 number, u
 	KUNIT_ASSERT_NOT_NULL(test, skb);
 	skb_put_data(skb, &number, sizeof(number));
 	netif_tx_lock_bh(world->intf->dev);
-	kept = ipoib_dest_hold_back(world->intf, dest, skb);
+	kept = ipoib_hold_add(world->intf, &dest->hold, skb);
 	netif_tx_unlock_bh(world->intf->dev);
 	if (!kept)
 		kfree_skb(skb);
@@ -123,7 +123,7 @@ static void waiting_packets_leave_in_order(struct kunit *test)
 	for (i = 0; i < 10; i++)
 		KUNIT_EXPECT_TRUE(test, hold_back(test, dest, 100 + i, 64));
 	KUNIT_EXPECT_GT(test, atomic_read(&world->intf->pending_bytes), 0);
-	KUNIT_EXPECT_EQ(test, (u32)atomic_read(&world->intf->pending_bytes), dest->pending_bytes);
+	KUNIT_EXPECT_EQ(test, (u32)atomic_read(&world->intf->pending_bytes), dest->hold.bytes);
 	KUNIT_ASSERT_EQ(test, ipoib_dest_set_ah(world->intf, dest, &attr), 0);
 	KUNIT_EXPECT_EQ(test, world->sent, 10U);
 	for (i = 0; i < 10; i++)
@@ -176,13 +176,13 @@ static void limits_of_a_destination(struct kunit *test)
 	while (n < 1000 && hold_back(test, dest, n, 16000))
 		n++;
 	KUNIT_EXPECT_LT(test, n, 1000U);
-	KUNIT_EXPECT_LE(test, dest->pending_bytes, (unsigned int)IPOIB_DEST_PENDING_MAX);
-	KUNIT_EXPECT_GT(test, dest->pending_bytes, (unsigned int)IPOIB_DEST_PENDING_MAX - 40000);
+	KUNIT_EXPECT_LE(test, dest->hold.bytes, (unsigned int)IPOIB_DEST_PENDING_MAX);
+	KUNIT_EXPECT_GT(test, dest->hold.bytes, (unsigned int)IPOIB_DEST_PENDING_MAX - 40000);
 	/* another destination has room of its own */
 	KUNIT_EXPECT_TRUE(test, hold_back(test, add(test, 2), 0, 16000));
 	ipoib_dest_drop_pending(world->intf, dest);
 	KUNIT_EXPECT_EQ(test, world->dropped, n);
-	KUNIT_EXPECT_EQ(test, dest->pending_bytes, 0U);
+	KUNIT_EXPECT_EQ(test, dest->hold.bytes, 0U);
 }
 
 static void limit_of_the_interface(struct kunit *test)

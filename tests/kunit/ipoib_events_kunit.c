@@ -153,6 +153,7 @@ static struct ipoib_path *add_path(void)
 	if (!path)
 		return NULL;
 	path->intf = world->intf;
+	INIT_LIST_HEAD(&path->conns);
 	if (!insert(&path->dest, 0xFE))
 		return path;
 	kfree(path);

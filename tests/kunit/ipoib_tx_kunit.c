@@ -88,6 +88,12 @@ void ipoib_flush(struct ipoib_intf *intf, enum ipoib_flush level)
 	hca.restarts += level == IPOIB_FLUSH_RESTART;
 }
 
+void ipoib_pmtu_too_long(struct ipoib_intf *intf, struct sk_buff *skb, u32 mtu, bool *told)
+{
+	*told = true;
+	ipoib_tx_error(&intf->txq, skb);
+}
+
 static struct ipoib_dest *make_dest(struct ipoib_intf *intf, const union ib_gid *gid, size_t size)
 {
 	struct ipoib_dest *dest;
@@ -241,7 +247,7 @@ static void complete_one(u64 wr_id, enum ib_wc_status status)
 	hca.wc[0] = (struct ib_wc) { .wr_id = wr_id, .status = status };
 	hca.wcs = 1;
 	local_bh_disable();
-	tx_comp_handler(&hca.cq, &world->intf->txq);
+	ipoib_tx_comp_handler(&hca.cq, &world->intf->txq);
 	local_bh_enable();
 	while (test_bit(NAPI_STATE_SCHED, &world->intf->txq.napi.state) &&
 	       time_before(jiffies, deadline))

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# clock: real
 # shellcheck disable=SC2086,SC2154,SC2317  # "${N[@]}" is a command and its words
 # shellcheck shell=bash
 # Three hosts on two switches of ibfabric: OpenSM on the first host's port sweeps

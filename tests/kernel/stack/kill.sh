@@ -4,7 +4,6 @@
 # Programs that use verbs are killed in the middle, and HCAs go away under them:
 # all that they had goes with them, and what survives ends by itself. KILLS from
 # the environment: how many are killed. There is one CPU, so what can waits for events.
-# clock: real
 source "$STACK/lib.sh"
 
 PROGRAMS=("ib_send_bw -e -s 65536" "ib_write_bw -s 65536" "ib_read_bw -e -s 65536"

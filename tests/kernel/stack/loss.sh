@@ -4,7 +4,6 @@
 # IB packets that get lost above the link, which itself loses none: reliable
 # connections bring everything, in order and unaltered. Without such loss not one
 # packet is sent twice, and nothing breaks that may not be tried again.
-# clock: real
 source "$STACK/lib.sh"
 
 # lose PPM

@@ -5,7 +5,6 @@
 # rdma-core, perftest, and RDMA CM with validated data; some of it again over a
 # cable that loses, duplicates, reorders and corrupts frames. There is one CPU, so
 # what can wait for events does, and what polls does little.
-# clock: real
 source "$STACK/lib.sh"
 
 stack_up

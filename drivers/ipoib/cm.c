@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Connected mode of an interface: its life, its mode, and how events reach the
+ * control queue.
+ *
+ * Whoever notices something (a sender, NAPI, a callback of the CM or of the HCA)
+ * sets a bit in the object's item and puts the item on the ready list; the control
+ * queue takes it off and acts. An item that has ended is not put on the list any
+ * more, so an object may be freed a grace period after that.
+ */
+#include <linux/sched/mm.h>
+
+#include "cm.h"
+
+static unsigned int cm_default_mtu;
+module_param_named(connected_mtu, cm_default_mtu, uint, 0644);
+MODULE_PARM_DESC(connected_mtu,
+		 "MTU of an interface that enters connected mode with none set by hand; 0 leaves it alone (0)");
+
+/**
+ * ipoib_cm_item_init - an object without events
+ * @item: part of it
+ * @handle: called on the control queue
+ */
+void ipoib_cm_item_init(struct ipoib_cm_item *item,
+			void (*handle)(struct ipoib_cm_item *item,
+				       unsigned long events))
+{
+	INIT_LIST_HEAD(&item->ready);
+	item->handle = handle;
+}
+
+/**
+ * ipoib_cm_note - something has happened to an object
+ * @cm: connected mode
+ * @item: part of the object
+ * @event: bit number
+ *
+ * Context: any, also with interrupts off.
+ */
+void ipoib_cm_note(struct ipoib_cm *cm, struct ipoib_cm_item *item,
+		   unsigned int event)
+{
+	unsigned long flags;
+	bool taken;
+
+	spin_lock_irqsave(&cm->ready_lock, flags);
+	taken = !item->dead;
+	if (taken) {
+		__set_bit(event, &item->events);
+		if (list_empty(&item->ready))
+			list_add_tail(&item->ready, &cm->ready);
+	}
+	spin_unlock_irqrestore(&cm->ready_lock, flags);
+	if (taken)
+		queue_work(cm->intf->wq, &cm->work);
+}
+
+/**
+ * ipoib_cm_item_end - take no more events
+ * @cm: connected mode
+ * @item: part of the object
+ *
+ * Context: control. Who still tries to note one must be an RCU reader.
+ */
+void ipoib_cm_item_end(struct ipoib_cm *cm, struct ipoib_cm_item *item)
+{
+	spin_lock_irq(&cm->ready_lock);
+	item->dead = true;
+	list_del_init(&item->ready);
+	spin_unlock_irq(&cm->ready_lock);
+}
+
+static struct ipoib_cm_item *cm_next_ready(struct ipoib_cm *cm,
+					   unsigned long *events)
+{
+	struct ipoib_cm_item *item;
+
+	spin_lock_irq(&cm->ready_lock);
+	item = list_first_entry_or_null(&cm->ready, struct ipoib_cm_item,
+					ready);
+	if (item) {
+		list_del_init(&item->ready);
+		*events = item->events;
+		item->events = 0;
+	}
+	spin_unlock_irq(&cm->ready_lock);
+	return item;
+}
+
+/* Nobody's time is up while there is nobody. */
+static void cm_schedule_tick(struct ipoib_cm *cm)
+{
+	if (!list_empty(&cm->conn_list) || !list_empty(&cm->links) ||
+	    !list_empty(&cm->rx_links) || !cm->listen)
+		queue_delayed_work(cm->intf->wq, &cm->tick, IPOIB_CM_TICK);
+}
+
+/*
+ * What is allocated here may be what writing back dirty pages waits for, so it
+ * must not wait for that in turn.
+ */
+static void cm_work(struct work_struct *work)
+{
+	struct ipoib_cm *cm = container_of(work, struct ipoib_cm, work);
+	unsigned int noio = memalloc_noio_save();
+	struct ipoib_cm_item *item;
+	unsigned long events;
+
+	if (xchg(&cm->stopping, false))
+		ipoib_conns_event(cm, IPOIB_CONN_EV_STOP);
+	while ((item = cm_next_ready(cm, &events)))
+		item->handle(item, events);
+	cm_schedule_tick(cm);
+	memalloc_noio_restore(noio);
+}
+
+static void cm_tick(struct work_struct *work)
+{
+	struct ipoib_cm *cm = container_of(to_delayed_work(work),
+					   struct ipoib_cm, tick);
+
+	ipoib_conns_tick(cm);
+	ipoib_cm_tx_tick(cm);
+	ipoib_cm_rx_tick(cm);
+	cm_schedule_tick(cm);
+}
+
+/**
+ * ipoib_cm_start - accept connections, and make them when the mode says so
+ * @intf: interface with a running control queue
+ *
+ * Context: control.
+ * Return: 0, -ENOMEM, or what the CM says.
+ */
+int ipoib_cm_start(struct ipoib_intf *intf)
+{
+	return intf->cm ? ipoib_cm_rx_start(intf->cm) : 0;
+}
+
+/**
+ * ipoib_cm_stop - end all connections
+ * @intf: interface whose UD queue pair has stopped
+ *
+ * Context: control.
+ */
+void ipoib_cm_stop(struct ipoib_intf *intf)
+{
+	struct ipoib_cm *cm = intf->cm;
+
+	if (!cm)
+		return;
+	cancel_delayed_work_sync(&cm->tick);
+	ipoib_cm_rx_stop(cm);
+	ipoib_conns_event(cm, IPOIB_CONN_EV_NOPATH);
+	WARN_ON(!list_empty(&cm->links));
+}
+
+/**
+ * ipoib_cm_restart_rx - end all incoming connections, accept new ones
+ * @intf: interface whose P_Key has another index
+ *
+ * Context: control.
+ */
+void ipoib_cm_restart_rx(struct ipoib_intf *intf)
+{
+	if (!intf->cm)
+		return;
+	ipoib_cm_rx_stop(intf->cm);
+	if (ipoib_cm_rx_start(intf->cm))
+		netdev_warn(intf->dev, "incoming connections are refused for now\n");
+}
+
+/**
+ * ipoib_cm_reset - remake every connection when there is something to send
+ * @intf: interface
+ *
+ * Context: control.
+ */
+void ipoib_cm_reset(struct ipoib_intf *intf)
+{
+	if (intf->cm)
+		ipoib_conns_event(intf->cm, IPOIB_CONN_EV_RESET);
+}
+
+/**
+ * ipoib_cm_mtu_default - MTU for an interface that has none set by hand
+ * @intf: interface in connected mode
+ *
+ * Return: an MTU, or 0 for that of the broadcast group.
+ */
+int ipoib_cm_mtu_default(const struct ipoib_intf *intf)
+{
+	return min_t(unsigned int, READ_ONCE(cm_default_mtu),
+		     ipoib_cm_mtu_max(intf));
+}
+
+/**
+ * ipoib_cm_mtu_max - the largest MTU in connected mode
+ * @intf: interface
+ *
+ * Return: the MTU, or 0 if connected mode cannot be had.
+ */
+int ipoib_cm_mtu_max(const struct ipoib_intf *intf)
+{
+	if (!intf->cm)
+		return 0;
+	return ipoib_cm_rxq_frame_max(&intf->cm->rxq) - IPOIB_ENCAP_LEN;
+}
+
+/**
+ * ipoib_cm_warn_mtu - say once what a large MTU means
+ * @intf: interface
+ *
+ * Context: rtnl.
+ */
+void ipoib_cm_warn_mtu(struct ipoib_intf *intf)
+{
+	if (intf->cm->told_mtu)
+		return;
+	intf->cm->told_mtu = true;
+	netdev_info(intf->dev, "MTU above %d: multicast and datagram destinations rely on path MTU discovery, whose first packets are lost\n",
+		    READ_ONCE(intf->group_mtu));
+}
+
+/**
+ * ipoib_cm_set_mode - use connections for outgoing packets, or stop it
+ * @intf: interface
+ * @connected: true for connected mode
+ *
+ * Packets that wait for a connection, and those that follow, go as datagrams when
+ * it stops; a link ends when it has sent what it has.
+ *
+ * Context: rtnl.
+ * Return: 0, or -EOPNOTSUPP if the HCA cannot.
+ */
+int ipoib_cm_set_mode(struct ipoib_intf *intf, bool connected)
+{
+	struct net_device *dev = intf->dev;
+
+	ASSERT_RTNL();
+	if (connected == intf->connected)
+		return 0;
+	if (connected && !intf->cm) {
+		netdev_warn(dev, "no connected mode: the HCA has no shared receive queues\n");
+		return -EOPNOTSUPP;
+	}
+	if (!connected)
+		ipoib_intf_update_mtu(intf, false);
+	netif_tx_lock_bh(dev);
+	WRITE_ONCE(intf->connected, connected);
+	netif_tx_unlock_bh(dev);
+	if (connected) {
+		ipoib_intf_update_mtu(intf, true);
+	} else {
+		WRITE_ONCE(intf->cm->stopping, true);
+		queue_work(intf->wq, &intf->cm->work);
+	}
+	return 0;
+}
+
+/**
+ * ipoib_cm_get_stats - what connected mode has done
+ * @intf: interface
+ * @stats: result
+ *
+ * Return: false if there is no connected mode.
+ */
+bool ipoib_cm_get_stats(const struct ipoib_intf *intf,
+			struct ipoib_cm_stats *stats)
+{
+	const struct ipoib_cm *cm = intf->cm;
+
+	if (!cm)
+		return false;
+	stats->rx = &cm->rxq.count;
+	stats->tx = &cm->tx_count;
+	stats->connects = cm->stat_connects;
+	stats->accepts = cm->stat_accepts;
+	stats->refused = cm->stat_refused;
+	stats->rejects = cm->stat_rejects;
+	stats->lost = cm->stat_lost;
+	return true;
+}
+
+/**
+ * ipoib_cm_create - what connected mode needs as long as the netdev exists
+ * @intf: interface with a UD queue pair
+ *
+ * Context: process, rtnl.
+ * Return: 0, also if the HCA cannot do connected mode, or a negative error.
+ */
+int ipoib_cm_create(struct ipoib_intf *intf)
+{
+	struct ib_cq_init_attr attr = {
+		.cqe = IPOIB_CM_TX_RING,
+		.comp_vector = intf->port % intf->ca->num_comp_vectors,
+	};
+	struct ipoib_cm *cm;
+	int err = -ENOMEM;
+
+	if (intf->ca->attrs.max_srq <= 0 || intf->ca->attrs.max_srq_sge <= 0)
+		return 0;
+	cm = kvzalloc(sizeof(*cm), GFP_KERNEL);
+	if (!cm)
+		return -ENOMEM;
+	cm->intf = intf;
+	INIT_WORK(&cm->work, cm_work);
+	INIT_DELAYED_WORK(&cm->tick, cm_tick);
+	spin_lock_init(&cm->ready_lock);
+	INIT_LIST_HEAD(&cm->ready);
+	INIT_LIST_HEAD(&cm->backlog);
+	INIT_LIST_HEAD(&cm->links);
+	INIT_LIST_HEAD(&cm->rx_links);
+	mutex_init(&cm->rx_lock);
+	u64_stats_init(&cm->tx_count.sync);
+	err = ipoib_conns_init(cm);
+	if (err)
+		goto err_free;
+	cm->tx_cq = ib_create_cq(intf->ca, ipoib_tx_comp_handler, NULL,
+				 &intf->txq, &attr);
+	if (IS_ERR(cm->tx_cq)) {
+		err = PTR_ERR(cm->tx_cq);
+		goto err_conns;
+	}
+	err = ipoib_cm_rxq_create(cm);
+	if (err)
+		goto err_destroy_cq;
+	intf->cm = cm;
+	return 0;
+
+err_destroy_cq:
+	ib_destroy_cq(cm->tx_cq);
+err_conns:
+	ipoib_conns_destroy(cm);
+err_free:
+	mutex_destroy(&cm->rx_lock);
+	kvfree(cm);
+	return err;
+}
+
+/**
+ * ipoib_cm_destroy - the reverse; the interface is stopped
+ * @intf: interface
+ */
+void ipoib_cm_destroy(struct ipoib_intf *intf)
+{
+	struct ipoib_cm *cm = intf->cm;
+
+	if (!cm)
+		return;
+	cancel_work_sync(&cm->work);
+	intf->cm = NULL;
+	intf->connected = false;
+	ipoib_cm_rxq_destroy(cm);
+	ib_destroy_cq(cm->tx_cq);
+	ipoib_conns_destroy(cm);
+	mutex_destroy(&cm->rx_lock);
+	kvfree(cm);
+}

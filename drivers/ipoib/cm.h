@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * Connected mode (RFC 4755): packets to a peer's interface go through a reliable
+ * connection to it. A connection carries packets one way; the peer makes its own
+ * for the other. docs/connected-mode.md tells the story.
+ *
+ * Objects:
+ *  - ipoib_conn: a peer's interface (GID and QPN) as a destination, with what
+ *    waits for it and the state of cm_conn.h. In a table by hardware address.
+ *  - ipoib_cm_tx: a link, the queue pair and CM ID of an outgoing connection with
+ *    its ring of sends. A conn has at most one; one that is ending has no conn.
+ *  - ipoib_cm_rx: the same of an incoming connection. All share the receive
+ *    buffers of ipoib_cm_rxq.
+ *
+ * All three change on the control queue alone. Callbacks of the CM, of the HCA
+ * and NAPI note an event in the object's ipoib_cm_item and wake the control queue.
+ */
+#ifndef IPOIB_CM_H
+#define IPOIB_CM_H
+
+#include <rdma/ib_cm.h>
+
+#include "cm_conn.h"
+#include "cm_wire.h"
+#include "ipoib.h"
+#include "path.h"
+
+/* Sends in flight through all links of an interface. */
+#define IPOIB_CM_TX_RING	128
+
+#define IPOIB_CM_TICK		HZ
+
+struct ipoib_cm;
+
+/**
+ * struct ipoib_cm_item - an object that events happen to
+ * @ready: link in ipoib_cm.ready while there are any; guarded by
+ *	ipoib_cm.ready_lock
+ * @dead: no more are taken; guarded by ipoib_cm.ready_lock
+ * @events: bits, what they mean is the object's business
+ * @handle: does what they ask for; control
+ */
+struct ipoib_cm_item {
+	struct list_head ready;
+	bool dead;
+	unsigned long events;
+	void (*handle)(struct ipoib_cm_item *item, unsigned long events);
+};
+
+/**
+ * struct ipoib_conn_key - a peer's interface, as in its hardware address
+ * @qpn: of its UD queue pair, the first octet zero
+ * @gid: of its port
+ */
+struct ipoib_conn_key {
+	__be32 qpn;
+	union ib_gid gid;
+} __packed __aligned(4);
+static_assert(sizeof(struct ipoib_conn_key) == INFINIBAND_ALEN);
+
+/**
+ * struct ipoib_conn - a peer's interface as a destination
+ * @item: events from senders
+ * @node: link in ipoib_cm.conns (RCU)
+ * @key: whom it leads to; constant
+ * @cm: owner; constant
+ * @all: link in ipoib_cm.conn_list; guarded by ipoib_cm.conn_lock
+ * @path: to the peer's port, or NULL before it is asked for; control
+ * @on_path: link in ipoib_path.conns; control
+ * @state: written by control under the transmit locks, read under one of them
+ * @link: valid in the states with a link; written by control
+ * @hold: what waits
+ * @backlog: link in ipoib_cm.backlog while packets wait for room; guarded by the
+ *	transmit queue's lock
+ * @used: jiffies of the newest packet; transmit queue's lock
+ * @ask_at: jiffies before which the peer is not asked again; control
+ * @up_since: jiffies when it came up; control
+ * @failures: attempts failed in a row; control
+ * @stales: of those, how often the peer held the request for an old one; control
+ * @told_mtu: a packet too long for the peer has been logged; transmit queue's lock
+ * @rcu: for freeing behind readers of the table
+ */
+struct ipoib_conn {
+	struct ipoib_cm_item item;
+	struct rhash_head node;
+	struct ipoib_conn_key key;
+	struct ipoib_cm *cm;
+	struct list_head all;
+	struct ipoib_path *path;
+	struct list_head on_path;
+	enum ipoib_conn_state state;
+	struct ipoib_cm_tx *link;
+	struct ipoib_hold hold;
+	struct list_head backlog;
+	unsigned long used;
+	unsigned long ask_at;
+	unsigned long up_since;
+	unsigned int failures;
+	unsigned int stales;
+	bool told_mtu;
+	struct rcu_head rcu;
+};
+
+/**
+ * struct ipoib_cm_rx_slot - one receive buffer
+ * @pages: from the page pool
+ */
+struct ipoib_cm_rx_slot {
+	struct page *pages[DIV_ROUND_UP(IPOIB_CM_FRAME_MAX, PAGE_SIZE)];
+};
+
+/* Pieces of a receive request. */
+#define IPOIB_CM_RX_SGE \
+	((int)ARRAY_SIZE(((struct ipoib_cm_rx_slot *)0)->pages))
+
+/**
+ * struct ipoib_cm_rxq - buffers that all incoming connections share
+ * @cm: owner; constant
+ * @cq: receive completions; constant while the netdev is registered
+ * @napi: polls @cq
+ * @srq: shared receive queue, while there are incoming connections; control
+ *	while @napi is off, or no connection uses it
+ * @pool: pages of the buffers; lives with @srq
+ * @slots: @size buffers; lives with @srq
+ * @size: number of buffers; constant
+ * @sges: pages a buffer has; constant
+ * @count: counters; written by @napi
+ * @wr: work requests of one refill; owned by @napi
+ * @sge: their pieces
+ * @refill: number of entries of @wr in use
+ * @wc: completions being handled; owned by @napi
+ */
+struct ipoib_cm_rxq {
+	struct ipoib_cm *cm;
+	struct ib_cq *cq;
+	struct napi_struct napi;
+	struct ib_srq *srq;
+	struct page_pool *pool;
+	struct ipoib_cm_rx_slot *slots;
+	u32 size;
+	int sges;
+	struct ipoib_counters count;
+	struct ib_recv_wr wr[IPOIB_POLL_BATCH];
+	struct ib_sge sge[IPOIB_POLL_BATCH][IPOIB_CM_RX_SGE];
+	unsigned int refill;
+	struct ib_wc wc[IPOIB_POLL_BATCH];
+};
+
+/**
+ * struct ipoib_cm - connected mode of an interface
+ * @intf: owner; constant
+ * @work: handles the events of @ready, and @stopping; control
+ * @ready_lock: guards @ready and what ipoib_cm_item says; taken with interrupts
+ *	off
+ * @ready: items with events
+ * @stopping: connected mode has been switched off
+ * @tick: sees to what has to be done by a certain time; control
+ * @conns: ipoib_conn by key (RCU)
+ * @conn_lock: guards @conn_list; inside the transmit queue's lock
+ * @conn_list: every entry of @conns
+ * @backlog: conns whose packets wait for room; transmit queue's lock
+ * @links: every ipoib_cm_tx; control
+ * @tx_cq: completions of outgoing links; constant while the netdev is registered
+ * @unposted: link with sends the HCA has not heard of; transmit queue's lock
+ * @sent: sends through all links; written under the transmit queue's lock
+ * @done: of those, completed; written by the transmit NAPI
+ * @tx_wc: completions being handled; owned by the transmit NAPI
+ * @tx_count: counters of completed sends; written by the transmit NAPI
+ * @listen: service others connect to, while the interface is up; control
+ * @rx_links: every ipoib_cm_rx; guarded by @rx_lock
+ * @rx_lock: guards @rx_links and @rx_open
+ * @rx_open: requests are taken
+ * @rx_draining: the incoming connection whose last completion is awaited; control
+ * @rxq: receive buffers
+ * @told_mtu: the meaning of a large MTU has been logged; guarded by rtnl
+ * @stat_connects: requests sent; control
+ * @stat_accepts: requests accepted; control
+ * @stat_refused: attempts that failed; control
+ * @stat_lost: connections that broke; control
+ * @stat_rejects: requests of peers refused; control
+ */
+struct ipoib_cm {
+	struct ipoib_intf *intf;
+	struct work_struct work;
+	spinlock_t ready_lock; /* guards what says so above */
+	struct list_head ready;
+	bool stopping;
+	struct delayed_work tick;
+
+	struct rhashtable conns;
+	spinlock_t conn_lock; /* guards conn_list */
+	struct list_head conn_list;
+	struct list_head backlog;
+	struct list_head links;
+	struct ib_cq *tx_cq;
+	struct ipoib_cm_tx *unposted;
+	u32 sent;
+	u32 done;
+	struct ib_wc tx_wc[IPOIB_POLL_BATCH];
+	struct ipoib_counters tx_count;
+
+	struct ib_cm_id *listen;
+	struct list_head rx_links;
+	struct mutex rx_lock; /* guards what says so above */
+	bool rx_open;
+	struct ipoib_cm_rx *rx_draining;
+	struct ipoib_cm_rxq rxq;
+
+	bool told_mtu;
+	u64 stat_connects;
+	u64 stat_accepts;
+	u64 stat_refused;
+	u64 stat_lost;
+	u64 stat_rejects;
+};
+
+/* cm.c */
+void ipoib_cm_item_init(struct ipoib_cm_item *item,
+			void (*handle)(struct ipoib_cm_item *item,
+				       unsigned long events));
+void ipoib_cm_note(struct ipoib_cm *cm, struct ipoib_cm_item *item,
+		   unsigned int event);
+void ipoib_cm_item_end(struct ipoib_cm *cm, struct ipoib_cm_item *item);
+
+/* cm_dest.c */
+int ipoib_conns_init(struct ipoib_cm *cm);
+void ipoib_conns_destroy(struct ipoib_cm *cm);
+void ipoib_conn_event(struct ipoib_conn *conn, enum ipoib_conn_event event);
+void ipoib_conns_event(struct ipoib_cm *cm, enum ipoib_conn_event event);
+void ipoib_conns_tick(struct ipoib_cm *cm);
+
+/* cm_tx.c */
+struct ipoib_cm_tx *ipoib_cm_tx_create(struct ipoib_conn *conn);
+void ipoib_cm_tx_end(struct ipoib_cm_tx *link, bool graceful);
+void ipoib_cm_tx_tick(struct ipoib_cm *cm);
+
+/* cm_ring.c */
+bool ipoib_cm_tx_usable(const struct ipoib_cm_tx *link);
+void ipoib_cm_push(struct ipoib_conn *conn, struct sk_buff *skb);
+void ipoib_cm_tx_complete(struct ipoib_cm_tx *link, u32 last, bool ok,
+			  int budget);
+
+/* cm_rx.c */
+int ipoib_cm_rx_start(struct ipoib_cm *cm);
+void ipoib_cm_rx_stop(struct ipoib_cm *cm);
+void ipoib_cm_rx_tick(struct ipoib_cm *cm);
+void ipoib_cm_rx_used(struct ipoib_cm_rx *rx);
+void ipoib_cm_rx_drained(struct ipoib_cm_rx *rx);
+
+/* cm_rxq.c */
+#define IPOIB_CM_RX_DRAIN	U64_MAX
+
+int ipoib_cm_rxq_create(struct ipoib_cm *cm);
+void ipoib_cm_rxq_destroy(struct ipoib_cm *cm);
+int ipoib_cm_rxq_fill(struct ipoib_cm_rxq *rxq);
+void ipoib_cm_rxq_empty(struct ipoib_cm_rxq *rxq);
+u32 ipoib_cm_rxq_frame_max(const struct ipoib_cm_rxq *rxq);
+
+#endif /* IPOIB_CM_H */

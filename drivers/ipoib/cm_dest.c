@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Peers as destinations of connected mode: the table, the packets that wait, and
+ * what the table of cm_conn.h asks for.
+ *
+ * Lifetime: a sender makes an entry, control removes it, as with ipoib_dest. An
+ * entry lives no longer than the path it uses.
+ */
+#include <linux/jhash.h>
+
+#include "cm.h"
+
+#define CONN_IDLE	(120 * HZ)
+#define CONN_ASK_MIN	(2 * HZ)
+#define CONN_ASK_MAX	(64 * HZ)
+/* A connection that breaks this early counts as one that was refused. */
+#define CONN_PROVEN	HZ
+#define CONN_STALES_MAX	3
+
+static const struct rhashtable_params conn_table_params = {
+	.key_len = sizeof(struct ipoib_conn_key),
+	.key_offset = offsetof(struct ipoib_conn, key),
+	.head_offset = offsetof(struct ipoib_conn, node),
+	.automatic_shrinking = true,
+};
+
+/**
+ * ipoib_conns_init - make the empty table
+ * @cm: connected mode
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int ipoib_conns_init(struct ipoib_cm *cm)
+{
+	spin_lock_init(&cm->conn_lock);
+	INIT_LIST_HEAD(&cm->conn_list);
+	return rhashtable_init(&cm->conns, &conn_table_params);
+}
+
+/**
+ * ipoib_conns_destroy - release the table, which must be empty
+ * @cm: connected mode
+ */
+void ipoib_conns_destroy(struct ipoib_cm *cm)
+{
+	WARN_ON(!list_empty(&cm->conn_list));
+	rhashtable_destroy(&cm->conns);
+}
+
+static void conn_handle(struct ipoib_cm_item *item, unsigned long events)
+{
+	ipoib_conn_event(container_of(item, struct ipoib_conn, item),
+			 IPOIB_CONN_EV_PACKET);
+}
+
+static struct ipoib_conn *conn_create(struct ipoib_cm *cm,
+				      const struct ipoib_conn_key *key)
+{
+	struct ipoib_conn *conn = kzalloc(sizeof(*conn), GFP_ATOMIC);
+	int err;
+
+	if (!conn)
+		return NULL;
+	ipoib_cm_item_init(&conn->item, conn_handle);
+	conn->key = *key;
+	conn->cm = cm;
+	conn->used = jiffies;
+	ipoib_hold_init(&conn->hold);
+	INIT_LIST_HEAD(&conn->backlog);
+	INIT_LIST_HEAD(&conn->on_path);
+	spin_lock(&cm->conn_lock);
+	err = rhashtable_lookup_insert_fast(&cm->conns, &conn->node,
+					    conn_table_params);
+	if (!err)
+		list_add_tail(&conn->all, &cm->conn_list);
+	spin_unlock(&cm->conn_lock);
+	if (err) {
+		kfree(conn);
+		return NULL;
+	}
+	return conn;
+}
+
+static bool conn_may_push(const struct ipoib_conn *conn)
+{
+	return conn->state == IPOIB_CONN_UP && list_empty(&conn->backlog) &&
+	       ipoib_cm_tx_usable(conn->link) &&
+	       ipoib_cm_has_room(conn->cm->intf);
+}
+
+static void conn_want(struct ipoib_conn *conn)
+{
+	if (conn->state == IPOIB_CONN_NEW ||
+	    (conn->state == IPOIB_CONN_DATAGRAM &&
+	     time_after_eq(jiffies, READ_ONCE(conn->ask_at))))
+		ipoib_cm_note(conn->cm, &conn->item, IPOIB_CONN_EV_PACKET);
+}
+
+/**
+ * ipoib_cm_xmit - send a packet through a connection
+ * @intf: interface in connected mode
+ * @skb: packet with its hardware address in front
+ *
+ * Context: transmit queue lock, RCU read side.
+ * Return: true if the packet was taken; false if it is one for a datagram.
+ */
+bool ipoib_cm_xmit(struct ipoib_intf *intf, struct sk_buff *skb)
+{
+	struct ipoib_cm *cm = intf->cm;
+	struct ipoib_conn_key key;
+	struct ipoib_conn *conn;
+
+	if (ipoib_hwaddr_is_multicast(skb->data) ||
+	    !(skb->data[0] & IPOIB_HWADDR_RC))
+		return false;
+	memcpy(&key, skb->data, sizeof(key));
+	key.qpn &= cpu_to_be32(0xffffff);
+	conn = rhashtable_lookup(&cm->conns, &key, conn_table_params);
+	if (unlikely(!conn))
+		conn = conn_create(cm, &key);
+	if (unlikely(!conn))
+		return false;
+	conn->used = jiffies;
+	if (likely(conn_may_push(conn))) {
+		ipoib_cm_push(conn, skb);
+		return true;
+	}
+	conn_want(conn);
+	if (!ipoib_conn_holds(conn->state) && conn->state != IPOIB_CONN_UP)
+		return false;
+	if (!ipoib_hold_add(intf, &conn->hold, skb))
+		ipoib_tx_drop(&intf->txq, skb);
+	else if (conn->state == IPOIB_CONN_UP && list_empty(&conn->backlog))
+		list_add_tail(&conn->backlog, &cm->backlog);
+	return true;
+}
+
+/* Send what waits, oldest first; what there is no room for goes to the backlog. */
+static void conn_send_held(struct ipoib_conn *conn)
+{
+	struct ipoib_intf *intf = conn->cm->intf;
+	struct sk_buff *skb;
+
+	while (ipoib_cm_tx_usable(conn->link) && ipoib_cm_has_room(intf)) {
+		skb = ipoib_hold_take(intf, &conn->hold);
+		if (!skb) {
+			list_del_init(&conn->backlog);
+			return;
+		}
+		ipoib_cm_push(conn, skb);
+	}
+	if (list_empty(&conn->backlog))
+		list_add_tail(&conn->backlog, &conn->cm->backlog);
+}
+
+/**
+ * ipoib_cm_send_backlog - use new room in the rings for packets held back
+ * @intf: interface
+ *
+ * Context: transmit queue lock.
+ */
+void ipoib_cm_send_backlog(struct ipoib_intf *intf)
+{
+	struct ipoib_conn *conn, *next;
+
+	if (!intf->cm)
+		return;
+	list_for_each_entry_safe(conn, next, &intf->cm->backlog, backlog) {
+		if (!ipoib_cm_has_room(intf))
+			break;
+		conn_send_held(conn);
+	}
+	ipoib_cm_doorbell(intf);
+}
+
+/**
+ * ipoib_cm_has_backlog - do packets wait for room in the rings
+ * @intf: interface
+ *
+ * Context: any.
+ */
+bool ipoib_cm_has_backlog(const struct ipoib_intf *intf)
+{
+	return intf->cm && !list_empty(&intf->cm->backlog);
+}
+
+/* Without a connection: datagrams, or nothing. */
+static void conn_release_held(struct ipoib_conn *conn, bool drop)
+{
+	struct ipoib_intf *intf = conn->cm->intf;
+	struct sk_buff *skb;
+
+	while ((skb = ipoib_hold_take(intf, &conn->hold))) {
+		if (drop || !intf->running)
+			ipoib_tx_drop(&intf->txq, skb);
+		else
+			ipoib_tx_datagram(intf, skb);
+	}
+	ipoib_tx_doorbell(&intf->txq);
+}
+
+static void conn_unhash(struct ipoib_conn *conn)
+{
+	struct ipoib_cm *cm = conn->cm;
+
+	spin_lock_bh(&cm->conn_lock);
+	rhashtable_remove_fast(&cm->conns, &conn->node, conn_table_params);
+	list_del(&conn->all);
+	spin_unlock_bh(&cm->conn_lock);
+}
+
+/* The new state, and the packets: all that senders may see half done. */
+static void conn_switch(struct ipoib_conn *conn, struct ipoib_conn_step step)
+{
+	struct net_device *dev = conn->cm->intf->dev;
+
+	netif_tx_lock_bh(dev);
+	ipoib_cm_doorbell(conn->cm->intf);
+	conn->state = step.next;
+	if (step.next != IPOIB_CONN_UP)
+		list_del_init(&conn->backlog);
+	rcu_read_lock();
+	if (step.todo & (IPOIB_CONN_DO_RELEASE | IPOIB_CONN_DO_DROP))
+		conn_release_held(conn, step.todo & IPOIB_CONN_DO_DROP);
+	rcu_read_unlock();
+	if (step.todo & IPOIB_CONN_DO_ATTACH) {
+		conn_send_held(conn);
+		ipoib_cm_doorbell(conn->cm->intf);
+	}
+	netif_tx_unlock_bh(dev);
+}
+
+static void conn_back_off(struct ipoib_conn *conn)
+{
+	unsigned long wait = CONN_ASK_MIN << min(conn->failures, 8U);
+
+	conn->failures++;
+	conn->stales = 0;
+	conn->cm->stat_refused++;
+	wait = min_t(unsigned long, wait, CONN_ASK_MAX);
+	WRITE_ONCE(conn->ask_at, jiffies + wait);
+}
+
+static struct ipoib_path *conn_find_path(struct ipoib_conn *conn)
+{
+	struct ipoib_intf *intf = conn->cm->intf;
+	struct ipoib_dest *dest;
+
+	netif_tx_lock_bh(intf->dev);
+	rcu_read_lock();
+	dest = ipoib_dest_find(intf, &conn->key.gid);
+	if (!dest)
+		dest = ipoib_path_create(intf, &conn->key.gid);
+	rcu_read_unlock();
+	netif_tx_unlock_bh(intf->dev);
+	return dest ? ipoib_path_of(dest) : NULL;
+}
+
+static void conn_ask_path(struct ipoib_conn *conn)
+{
+	if (!conn->path) {
+		conn->path = conn_find_path(conn);
+		if (!conn->path) {
+			ipoib_conn_event(conn, IPOIB_CONN_EV_NOPATH);
+			return;
+		}
+		list_add_tail(&conn->on_path, &conn->path->conns);
+	}
+	if (conn->path->dest.ah &&
+	    !test_bit(IPOIB_PATH_STALE, &conn->path->state))
+		ipoib_conn_event(conn, IPOIB_CONN_EV_PATH);
+	else
+		ipoib_path_resolve(conn->path);
+}
+
+static void conn_connect(struct ipoib_conn *conn)
+{
+	struct ipoib_cm_tx *link = ipoib_cm_tx_create(conn);
+
+	if (IS_ERR(link)) {
+		netdev_dbg(conn->cm->intf->dev, "no connection to %pI6: error %ld\n",
+			   conn->key.gid.raw, PTR_ERR(link));
+		ipoib_conn_event(conn, IPOIB_CONN_EV_REFUSED);
+		return;
+	}
+	conn->link = link;
+	conn->cm->stat_connects++;
+}
+
+static void conn_forget(struct ipoib_conn *conn)
+{
+	list_del(&conn->on_path);
+	ipoib_cm_item_end(conn->cm, &conn->item);
+	kfree_rcu(conn, rcu);
+}
+
+/* What the table does not count: repeated refusals, and how long it has lasted. */
+static enum ipoib_conn_event conn_judge(struct ipoib_conn *conn,
+					enum ipoib_conn_event event)
+{
+	switch (event) {
+	case IPOIB_CONN_EV_STALE:
+		return ++conn->stales > CONN_STALES_MAX ?
+		       IPOIB_CONN_EV_REFUSED : event;
+	case IPOIB_CONN_EV_REP:
+		conn->up_since = jiffies;
+		conn->stales = 0;
+		return event;
+	case IPOIB_CONN_EV_LOST:
+		if (conn->state != IPOIB_CONN_UP)
+			return event;
+		conn->cm->stat_lost++;
+		if (conn->path)
+			set_bit(IPOIB_PATH_STALE, &conn->path->state);
+		if (time_before(jiffies, conn->up_since + CONN_PROVEN))
+			return IPOIB_CONN_EV_REFUSED;
+		conn->failures = 0;
+		return event;
+	default:
+		return event;
+	}
+}
+
+/**
+ * ipoib_conn_event - do what an event leads to
+ * @conn: connection; may be freed
+ * @event: what has happened
+ *
+ * Context: control, without transmit locks.
+ */
+void ipoib_conn_event(struct ipoib_conn *conn, enum ipoib_conn_event event)
+{
+	struct ipoib_conn_step step;
+	struct ipoib_cm_tx *link = conn->link;
+
+	step = ipoib_conn_step(conn->state, conn_judge(conn, event));
+	if (step.next == conn->state && !step.todo)
+		return;
+	if (step.todo & IPOIB_CONN_DO_FORGET)
+		conn_unhash(conn);
+	conn_switch(conn, step);
+	if (step.todo & (IPOIB_CONN_DO_ABORT | IPOIB_CONN_DO_CLOSE)) {
+		conn->link = NULL;
+		if (link)
+			ipoib_cm_tx_end(link, step.todo & IPOIB_CONN_DO_CLOSE);
+	}
+	if (step.todo & IPOIB_CONN_DO_BACKOFF)
+		conn_back_off(conn);
+	if (step.todo & IPOIB_CONN_DO_ASK_PATH)
+		conn_ask_path(conn);
+	else if (step.todo & IPOIB_CONN_DO_CONNECT)
+		conn_connect(conn);
+	else if (step.todo & IPOIB_CONN_DO_FORGET)
+		conn_forget(conn);
+	else if (step.next == IPOIB_CONN_NEW &&
+		 !skb_queue_empty_lockless(&conn->hold.packets))
+		ipoib_cm_note(conn->cm, &conn->item, IPOIB_CONN_EV_PACKET);
+}
+
+/*
+ * Only control removes entries, and it is here; senders add at the tail, which is
+ * where the walk ends.
+ */
+static struct ipoib_conn *conn_next(struct ipoib_cm *cm, struct ipoib_conn *from,
+				    struct ipoib_conn *last)
+{
+	struct ipoib_conn *conn = NULL;
+
+	spin_lock_bh(&cm->conn_lock);
+	if (from != last)
+		conn = list_next_entry(from, all);
+	spin_unlock_bh(&cm->conn_lock);
+	return conn;
+}
+
+static struct ipoib_conn *conn_ends(struct ipoib_cm *cm, struct ipoib_conn **last)
+{
+	struct ipoib_conn *first = NULL;
+
+	spin_lock_bh(&cm->conn_lock);
+	if (!list_empty(&cm->conn_list)) {
+		first = list_first_entry(&cm->conn_list, struct ipoib_conn, all);
+		*last = list_last_entry(&cm->conn_list, struct ipoib_conn, all);
+	}
+	spin_unlock_bh(&cm->conn_lock);
+	return first;
+}
+
+/**
+ * ipoib_conns_event - the same event for every connection there is now
+ * @cm: connected mode
+ * @event: what has happened
+ *
+ * Context: control.
+ */
+void ipoib_conns_event(struct ipoib_cm *cm, enum ipoib_conn_event event)
+{
+	struct ipoib_conn *conn, *next, *last;
+
+	for (conn = conn_ends(cm, &last); conn; conn = next) {
+		next = conn_next(cm, conn, last);
+		ipoib_conn_event(conn, event);
+	}
+}
+
+/**
+ * ipoib_conns_tick - forget who has not been sent to for long
+ * @cm: connected mode
+ *
+ * Context: control.
+ */
+void ipoib_conns_tick(struct ipoib_cm *cm)
+{
+	struct ipoib_conn *conn, *next, *last;
+
+	for (conn = conn_ends(cm, &last); conn; conn = next) {
+		next = conn_next(cm, conn, last);
+		if (time_after(jiffies, READ_ONCE(conn->used) + CONN_IDLE))
+			ipoib_conn_event(conn, IPOIB_CONN_EV_IDLE);
+	}
+}
+
+/**
+ * ipoib_cm_path_known - the SA has answered
+ * @path: path with an address handle
+ * @moved: the answer differs from the one before
+ *
+ * Context: control.
+ */
+void ipoib_cm_path_known(struct ipoib_path *path, bool moved)
+{
+	struct ipoib_conn *conn, *next;
+
+	list_for_each_entry_safe(conn, next, &path->conns, on_path) {
+		if (moved)
+			ipoib_conn_event(conn, IPOIB_CONN_EV_MOVED);
+		ipoib_conn_event(conn, IPOIB_CONN_EV_PATH);
+	}
+}
+
+/**
+ * ipoib_cm_path_gone - there is no way to the port any more
+ * @path: path about to be freed
+ *
+ * Context: control.
+ */
+void ipoib_cm_path_gone(struct ipoib_path *path)
+{
+	struct ipoib_conn *conn, *next;
+
+	list_for_each_entry_safe(conn, next, &path->conns, on_path)
+		ipoib_conn_event(conn, IPOIB_CONN_EV_NOPATH);
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Sends through links: rings, posting, completions.
+ *
+ * Each link has a ring of its own, so that a completion of one connection never
+ * touches a packet of another, or a datagram. Together they never have more than
+ * IPOIB_CM_TX_RING sends in flight, which is what the completion queue holds; the
+ * netdev's queue stops at that. Sends of a link are posted as one list whose last
+ * request alone asks for a completion, as in tx.c.
+ *
+ * head and posted belong to the holder of the transmit queue's lock, tail to the
+ * transmit NAPI, which serves this completion queue and that of the datagrams.
+ */
+#include "cm_tx.h"
+
+static struct ipoib_tx_slot *ring_slot(const struct ipoib_cm_tx *link, u32 pos)
+{
+	return &link->slots[pos & (IPOIB_CM_TX_RING - 1)];
+}
+
+/**
+ * ipoib_cm_has_room - can one more packet go through a link
+ * @intf: interface
+ *
+ * Context: transmit queue lock.
+ */
+bool ipoib_cm_has_room(const struct ipoib_intf *intf)
+{
+	const struct ipoib_cm *cm = intf->cm;
+
+	return !cm || cm->sent - READ_ONCE(cm->done) < IPOIB_CM_TX_RING;
+}
+
+/**
+ * ipoib_cm_tx_usable - does a link take packets
+ * @link: link of a connection that is up
+ *
+ * Context: transmit queue lock.
+ */
+bool ipoib_cm_tx_usable(const struct ipoib_cm_tx *link)
+{
+	return !READ_ONCE(link->broken);
+}
+
+static void ring_break(struct ipoib_cm_tx *link)
+{
+	WRITE_ONCE(link->broken, true);
+	ipoib_cm_note(link->cm, &link->item, IPOIB_CM_TX_BROKEN);
+}
+
+static void ring_post(struct ipoib_cm_tx *link)
+{
+	const struct ib_send_wr *bad = NULL;
+	int err;
+
+	if (link->posted == link->head)
+		return;
+	ring_slot(link, link->head - 1)->wr.wr.send_flags = IB_SEND_SIGNALED;
+	err = ib_post_send(link->qp, &ring_slot(link, link->posted)->wr.wr,
+			   &bad);
+	if (likely(!err)) {
+		WRITE_ONCE(link->posted, link->head);
+		return;
+	}
+	if (net_ratelimit())
+		netdev_warn(link->cm->intf->dev,
+			    "the HCA refused a send: error %d\n", err);
+	/* What was refused is completed when the link has ended. */
+	WRITE_ONCE(link->posted, (u32)bad->wr_id);
+	ring_break(link);
+}
+
+/**
+ * ipoib_cm_doorbell - give the HCA what is in the rings
+ * @intf: interface
+ *
+ * Context: transmit queue lock.
+ */
+void ipoib_cm_doorbell(struct ipoib_intf *intf)
+{
+	struct ipoib_cm *cm = intf->cm;
+
+	if (!cm || !cm->unposted)
+		return;
+	ring_post(cm->unposted);
+	cm->unposted = NULL;
+}
+
+static void ring_chain(struct ipoib_cm_tx *link, struct ipoib_tx_slot *slot)
+{
+	struct ipoib_cm *cm = link->cm;
+
+	if (cm->unposted && cm->unposted != link)
+		ipoib_cm_doorbell(cm->intf);
+	cm->unposted = link;
+	slot->wr.wr.next = NULL;
+	slot->wr.wr.send_flags = 0;
+	slot->wr.wr.wr_id = link->head;
+	if (link->head != link->posted)
+		ring_slot(link, link->head - 1)->wr.wr.next = &slot->wr.wr;
+}
+
+/**
+ * ipoib_cm_push - put a packet into the ring of a link
+ * @conn: connection that is up and whose link is usable, with room
+ * @skb: packet with its hardware address in front; consumed
+ *
+ * Context: transmit queue lock.
+ */
+void ipoib_cm_push(struct ipoib_conn *conn, struct sk_buff *skb)
+{
+	struct ipoib_cm_tx *link = conn->link;
+	struct ipoib_tx_slot *slot = ring_slot(link, link->head);
+	struct ipoib_intf *intf = conn->cm->intf;
+	struct ipoib_txq *txq = &intf->txq;
+
+	skb_pull(skb, INFINIBAND_ALEN);
+	if (unlikely(skb->len > link->frame_max)) {
+		ipoib_pmtu_too_long(intf, skb, link->frame_max - IPOIB_ENCAP_LEN,
+				    &conn->told_mtu);
+		return;
+	}
+	/* RC knows no checksum of IP. */
+	if (unlikely((skb->ip_summed == CHECKSUM_PARTIAL &&
+		      skb_checksum_help(skb)) ||
+		     !ipoib_tx_fits_sges(intf, skb))) {
+		ipoib_tx_error(txq, skb);
+		return;
+	}
+	slot->skb = skb;
+	if (unlikely(ipoib_tx_map(intf->ca, slot))) {
+		slot->skb = NULL;
+		ipoib_tx_error(txq, skb);
+		return;
+	}
+	ring_chain(link, slot);
+	skb_tx_timestamp(skb);
+	netdev_tx_sent_queue(netdev_get_tx_queue(intf->dev, 0), skb->len);
+	link->head++;
+	WRITE_ONCE(conn->cm->sent, conn->cm->sent + 1);
+	ipoib_tx_stop_if_full(txq);
+}
+
+/**
+ * ipoib_cm_tx_complete - free what a link has sent
+ * @link: link
+ * @last: ring position up to which everything is done
+ * @ok: it has arrived
+ * @budget: of NAPI, or 0 outside of it
+ *
+ * Context: transmit NAPI, or control while that is off.
+ */
+void ipoib_cm_tx_complete(struct ipoib_cm_tx *link, u32 last, bool ok,
+			  int budget)
+{
+	struct ipoib_cm *cm = link->cm;
+	unsigned int packets = 0, bytes = 0;
+	u32 tail = link->tail;
+
+	while ((s32)(last - tail) >= 0) {
+		struct ipoib_tx_slot *slot = ring_slot(link, tail++);
+
+		ipoib_tx_unmap(cm->intf->ca, slot);
+		packets++;
+		bytes += slot->skb->len;
+		napi_consume_skb(slot->skb, budget);
+		slot->skb = NULL;
+	}
+	WRITE_ONCE(cm->done, cm->done + packets);
+	netdev_tx_completed_queue(netdev_get_tx_queue(cm->intf->dev, 0),
+				  packets, bytes);
+	ipoib_tx_count_done(&cm->tx_count, ok, packets, bytes);
+	/* Pairs with the barrier in ipoib_cm_tx_end(); the link may go now. */
+	smp_store_mb(link->tail, tail);
+}
+
+static void ring_completion(struct ipoib_cm *cm, const struct ib_wc *wc,
+			    int budget)
+{
+	struct ipoib_cm_tx *link = wc->qp->qp_context;
+	bool ok = wc->status == IB_WC_SUCCESS;
+
+	if (unlikely(!ok && !READ_ONCE(link->broken))) {
+		netdev_dbg(cm->intf->dev, "connection broken: %s (vendor error 0x%x)\n",
+			   ib_wc_status_msg(wc->status), wc->vendor_err);
+		ring_break(link);
+	}
+	ipoib_cm_tx_complete(link, wc->wr_id, ok, budget);
+	if (unlikely(READ_ONCE(link->state) != IPOIB_CM_TX_OPEN))
+		ipoib_cm_note(cm, &link->item, IPOIB_CM_TX_DRAINED);
+}
+
+/**
+ * ipoib_cm_poll_tx - handle completions of links
+ * @intf: interface
+ * @budget: of NAPI
+ *
+ * Context: transmit NAPI.
+ * Return: how many there were.
+ */
+int ipoib_cm_poll_tx(struct ipoib_intf *intf, int budget)
+{
+	struct ipoib_cm *cm = intf->cm;
+	int done = 0, n, i;
+
+	if (!cm)
+		return 0;
+	rcu_read_lock();
+	do {
+		n = ib_poll_cq(cm->tx_cq, IPOIB_POLL_BATCH, cm->tx_wc);
+		for (i = 0; i < n; i++)
+			ring_completion(cm, &cm->tx_wc[i], budget);
+		done += max(n, 0);
+	} while (n == IPOIB_POLL_BATCH && done < budget);
+	rcu_read_unlock();
+	return done;
+}
+
+/**
+ * ipoib_cm_arm_tx - have NAPI called for the next completion of a link
+ * @intf: interface
+ *
+ * Return: true if there is one already.
+ */
+bool ipoib_cm_arm_tx(struct ipoib_intf *intf)
+{
+	return intf->cm && ib_req_notify_cq(intf->cm->tx_cq, IB_CQ_NEXT_COMP |
+					    IB_CQ_REPORT_MISSED_EVENTS) > 0;
+}

@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Incoming connections: a peer that asks is accepted, whatever our own mode.
+ *
+ * The shared receive queue must not lose a buffer when a connection ends, nor may
+ * NAPI meet a completion of a queue pair that is gone. So a queue pair goes to
+ * ERROR; the HCA says when it has taken its last buffer; then a send of ours is
+ * flushed through the same completion queue, behind everything else of the queue
+ * pair. One connection at a time does this, so the completion queue has room.
+ */
+#include <linux/module.h>
+#include <linux/random.h>
+#include <linux/sched/mm.h>
+
+#include "cm.h"
+
+#define RX_IDLE		(300 * HZ)
+#define RX_END_TIME	(5 * HZ)
+
+/* 0.16 ms: until a sender tries again for which there was no buffer (IBA 9.7.5.2.8). */
+#define RX_RNR_TIMER	8
+/* It may try for ever: the queue never runs dry for good. */
+#define RX_RNR_RETRIES	7
+
+/**
+ * enum ipoib_cm_rx_event - bits of the item of an incoming connection
+ * @IPOIB_CM_RX_ASKED: a request to be answered
+ * @IPOIB_CM_RX_ENDED: the peer has disconnected, or the queue pair has failed
+ * @IPOIB_CM_RX_LAST: the queue pair in ERROR has taken its last buffer
+ * @IPOIB_CM_RX_DRAINED: its last completion has been handled
+ */
+enum ipoib_cm_rx_event {
+	IPOIB_CM_RX_ASKED,
+	IPOIB_CM_RX_ENDED,
+	IPOIB_CM_RX_LAST,
+	IPOIB_CM_RX_DRAINED,
+};
+
+/**
+ * enum ipoib_cm_rx_state - how far an incoming connection has come
+ * @IPOIB_CM_RX_NEW: not answered
+ * @IPOIB_CM_RX_LIVE: accepted
+ * @IPOIB_CM_RX_FLUSHING: its queue pair is in ERROR
+ * @IPOIB_CM_RX_WAITING: it waits for its turn to drain
+ * @IPOIB_CM_RX_DRAINING: its last completion is awaited
+ */
+enum ipoib_cm_rx_state {
+	IPOIB_CM_RX_NEW,
+	IPOIB_CM_RX_LIVE,
+	IPOIB_CM_RX_FLUSHING,
+	IPOIB_CM_RX_WAITING,
+	IPOIB_CM_RX_DRAINING,
+};
+
+/**
+ * struct ipoib_cm_rx - an incoming connection
+ * @item: events
+ * @cm: owner; constant
+ * @list: link in ipoib_cm.rx_links; guarded by ipoib_cm.rx_lock
+ * @state: control
+ * @id: of the CM; constant
+ * @qp: queue pair; control
+ * @psn: the first it receives; control
+ * @used: jiffies of the newest message; receive NAPI
+ * @deadline: jiffies by which the state has to change; control
+ * @rcu: for freeing behind NAPI
+ */
+struct ipoib_cm_rx {
+	struct ipoib_cm_item item;
+	struct ipoib_cm *cm;
+	struct list_head list;
+	enum ipoib_cm_rx_state state;
+	struct ib_cm_id *id;
+	struct ib_qp *qp;
+	u32 psn;
+	unsigned long used;
+	unsigned long deadline;
+	struct rcu_head rcu;
+};
+
+/**
+ * ipoib_cm_rx_used - a message has come
+ * @rx: connection it came through
+ *
+ * Context: receive NAPI.
+ */
+void ipoib_cm_rx_used(struct ipoib_cm_rx *rx)
+{
+	WRITE_ONCE(rx->used, jiffies);
+}
+
+/**
+ * ipoib_cm_rx_drained - the last completion of a connection has been handled
+ * @rx: connection
+ *
+ * Context: receive NAPI.
+ */
+void ipoib_cm_rx_drained(struct ipoib_cm_rx *rx)
+{
+	ipoib_cm_note(rx->cm, &rx->item, IPOIB_CM_RX_DRAINED);
+}
+
+static void rx_qp_event(struct ib_event *event, void *context)
+{
+	struct ipoib_cm_rx *rx = context;
+
+	ipoib_cm_note(rx->cm, &rx->item,
+		      event->event == IB_EVENT_QP_LAST_WQE_REACHED ?
+		      IPOIB_CM_RX_LAST : IPOIB_CM_RX_ENDED);
+}
+
+static int rx_create_qp(struct ipoib_cm_rx *rx)
+{
+	struct ipoib_cm_rxq *rxq = &rx->cm->rxq;
+	struct ib_qp_init_attr init = {
+		.qp_type = IB_QPT_RC,
+		.sq_sig_type = IB_SIGNAL_ALL_WR,
+		.send_cq = rxq->cq,
+		.recv_cq = rxq->cq,
+		.srq = rxq->srq,
+		.event_handler = rx_qp_event,
+		.qp_context = rx,
+		.cap.max_send_wr = 1,
+		.cap.max_send_sge = 1,
+	};
+	struct ib_qp *qp = ib_create_qp(rx->cm->intf->pd, &init);
+
+	if (IS_ERR(qp))
+		return PTR_ERR(qp);
+	rx->qp = qp;
+	return 0;
+}
+
+static int rx_set_state(struct ipoib_cm_rx *rx, enum ib_qp_state state)
+{
+	struct ib_qp_attr attr = { .qp_state = state };
+	int mask, err;
+
+	err = ib_cm_init_qp_attr(rx->id, &attr, &mask);
+	if (err)
+		return err;
+	if (state == IB_QPS_INIT)
+		attr.pkey_index = rx->cm->intf->pkey_index;
+	if (state == IB_QPS_RTR) {
+		attr.rq_psn = rx->psn;
+		attr.min_rnr_timer = RX_RNR_TIMER;
+	}
+	return ib_modify_qp(rx->qp, &attr, mask);
+}
+
+static int rx_send_rep(struct ipoib_cm_rx *rx)
+{
+	struct ipoib_cm_data data;
+	struct ib_cm_rep_param rep = {
+		.qp_num = rx->qp->qp_num,
+		.starting_psn = rx->psn,
+		.private_data = &data,
+		.private_data_len = sizeof(data),
+		.responder_resources = 1,
+		.initiator_depth = 1,
+		.rnr_retry_count = RX_RNR_RETRIES,
+		.srq = 1,
+	};
+
+	ipoib_cm_data_set(&data, rx->cm->intf->qp->qp_num,
+			  ipoib_cm_rxq_frame_max(&rx->cm->rxq));
+	return ib_send_cm_rep(rx->id, &rep);
+}
+
+/* RTS, although nothing is sent: some HCAs flush sends in no earlier state. */
+static int rx_accept(struct ipoib_cm_rx *rx)
+{
+	int err;
+
+	/* The PSN in a REP is where its receiver begins (IBA 12.7.31). */
+	rx->psn = get_random_u32() & 0xffffff;
+	err = ipoib_cm_rxq_fill(&rx->cm->rxq);
+	if (!err)
+		err = rx_create_qp(rx);
+	if (!err)
+		err = rx_set_state(rx, IB_QPS_INIT);
+	if (!err)
+		err = rx_set_state(rx, IB_QPS_RTR);
+	if (!err)
+		err = rx_set_state(rx, IB_QPS_RTS);
+	return err ?: rx_send_rep(rx);
+}
+
+static void rx_free(struct ipoib_cm_rx *rx)
+{
+	struct ipoib_cm *cm = rx->cm;
+	bool last;
+
+	ib_destroy_cm_id(rx->id);
+	if (rx->qp)
+		ib_destroy_qp(rx->qp);
+	ipoib_cm_item_end(cm, &rx->item);
+	mutex_lock(&cm->rx_lock);
+	list_del(&rx->list);
+	last = list_empty(&cm->rx_links);
+	mutex_unlock(&cm->rx_lock);
+	if (cm->rx_draining == rx)
+		cm->rx_draining = NULL;
+	kfree_rcu(rx, rcu);
+	if (last)
+		ipoib_cm_rxq_empty(&cm->rxq);
+}
+
+static void rx_flush(struct ipoib_cm_rx *rx)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+
+	rx->state = IPOIB_CM_RX_FLUSHING;
+	rx->deadline = jiffies + RX_END_TIME;
+	if (ib_modify_qp(rx->qp, &attr, IB_QP_STATE))
+		netdev_warn(rx->cm->intf->dev,
+			    "an incoming connection does not go to ERROR\n");
+}
+
+static int rx_post_drain(struct ipoib_cm_rx *rx)
+{
+	struct ib_send_wr wr = {
+		.wr_id = IPOIB_CM_RX_DRAIN,
+		.opcode = IB_WR_SEND,
+	};
+
+	return ib_post_send(rx->qp, &wr, NULL);
+}
+
+/* Let the next connection that waits drain, if none does. */
+static void rx_start_drain(struct ipoib_cm *cm)
+{
+	struct ipoib_cm_rx *rx;
+
+	lockdep_assert_held(&cm->rx_lock);
+	if (cm->rx_draining)
+		return;
+	list_for_each_entry(rx, &cm->rx_links, list) {
+		if (rx->state != IPOIB_CM_RX_WAITING)
+			continue;
+		rx->state = IPOIB_CM_RX_DRAINING;
+		rx->deadline = jiffies + RX_END_TIME;
+		cm->rx_draining = rx;
+		if (rx_post_drain(rx))
+			rx->deadline = jiffies;
+		return;
+	}
+}
+
+static void rx_next_drain(struct ipoib_cm *cm)
+{
+	mutex_lock(&cm->rx_lock);
+	rx_start_drain(cm);
+	mutex_unlock(&cm->rx_lock);
+}
+
+static void rx_answer(struct ipoib_cm_rx *rx)
+{
+	int err = rx_accept(rx);
+
+	if (!err) {
+		rx->state = IPOIB_CM_RX_LIVE;
+		rx->used = jiffies;
+		rx->cm->stat_accepts++;
+		return;
+	}
+	netdev_dbg(rx->cm->intf->dev, "incoming connection refused: error %d\n",
+		   err);
+	rx->cm->stat_rejects++;
+	ib_send_cm_rej(rx->id, IB_CM_REJ_NO_RESOURCES, NULL, 0, NULL, 0);
+	rx_free(rx);
+}
+
+static void rx_handle(struct ipoib_cm_item *item, unsigned long events)
+{
+	struct ipoib_cm_rx *rx = container_of(item, struct ipoib_cm_rx, item);
+	struct ipoib_cm *cm = rx->cm;
+
+	if (rx->state == IPOIB_CM_RX_NEW && events & BIT(IPOIB_CM_RX_ENDED)) {
+		rx_free(rx);
+		return;
+	}
+	if (rx->state == IPOIB_CM_RX_NEW) {
+		rx_answer(rx);
+		return;
+	}
+	/* In ERROR already, if the HCA put it there. */
+	if (rx->state == IPOIB_CM_RX_LIVE)
+		rx_flush(rx);
+	if (rx->state == IPOIB_CM_RX_FLUSHING && events & BIT(IPOIB_CM_RX_LAST))
+		rx->state = IPOIB_CM_RX_WAITING;
+	if (rx->state == IPOIB_CM_RX_DRAINING && events & BIT(IPOIB_CM_RX_DRAINED))
+		rx_free(rx);
+	rx_next_drain(cm);
+}
+
+/**
+ * ipoib_cm_rx_tick - see to connections whose time is up
+ * @cm: connected mode
+ *
+ * Context: control.
+ */
+void ipoib_cm_rx_tick(struct ipoib_cm *cm)
+{
+	struct ipoib_cm_rx *rx, *late = NULL;
+
+	if (!cm->listen) {
+		ipoib_cm_rx_start(cm);
+		return;
+	}
+	mutex_lock(&cm->rx_lock);
+	list_for_each_entry(rx, &cm->rx_links, list) {
+		bool due = time_after_eq(jiffies, rx->deadline);
+
+		if (rx->state == IPOIB_CM_RX_LIVE &&
+		    time_after(jiffies, READ_ONCE(rx->used) + RX_IDLE))
+			rx_flush(rx);
+		else if (rx->state == IPOIB_CM_RX_FLUSHING && due)
+			rx->state = IPOIB_CM_RX_WAITING;
+		else if (rx->state == IPOIB_CM_RX_DRAINING && due)
+			late = rx;
+	}
+	mutex_unlock(&cm->rx_lock);
+	if (late) {
+		netdev_warn(cm->intf->dev,
+			    "the last completion of a connection has not come\n");
+		rx_free(late);
+	}
+	rx_next_drain(cm);
+}
+
+static int rx_cm_event(struct ib_cm_id *id, const struct ib_cm_event *event)
+{
+	struct ipoib_cm_rx *rx = id->context;
+
+	switch (event->event) {
+	case IB_CM_DREQ_RECEIVED:
+		ib_send_cm_drep(id, NULL, 0);
+		fallthrough;
+	case IB_CM_REJ_RECEIVED:
+	case IB_CM_REP_ERROR:
+	case IB_CM_TIMEWAIT_EXIT:
+		ipoib_cm_note(rx->cm, &rx->item, IPOIB_CM_RX_ENDED);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static bool rx_is_for_us(const struct ipoib_cm *cm,
+			 const struct ib_cm_event *event)
+{
+	const struct ib_cm_req_event_param *req = &event->param.req_rcvd;
+	struct ipoib_cm_peer peer;
+
+	return req->qp_type == IB_QPT_RC && req->port == cm->intf->port &&
+	       ipoib_match_partition(cm->intf,
+				     be16_to_cpu(req->primary_path->pkey),
+				     NULL) &&
+	       !ipoib_cm_data_get(event->private_data,
+				  IB_CM_REQ_PRIVATE_DATA_SIZE, &peer);
+}
+
+static int rx_request(struct ipoib_cm *cm, struct ib_cm_id *id,
+		      const struct ib_cm_event *event)
+{
+	struct ipoib_cm_rx *rx;
+	bool open;
+
+	if (!rx_is_for_us(cm, event))
+		return -EINVAL;
+	rx = kzalloc(sizeof(*rx), GFP_KERNEL);
+	if (!rx)
+		return -ENOMEM;
+	ipoib_cm_item_init(&rx->item, rx_handle);
+	rx->cm = cm;
+	rx->id = id;
+	rx->used = jiffies;
+	mutex_lock(&cm->rx_lock);
+	open = cm->rx_open;
+	if (open)
+		list_add_tail(&rx->list, &cm->rx_links);
+	mutex_unlock(&cm->rx_lock);
+	if (!open) {
+		kfree(rx);
+		return -ENETDOWN;
+	}
+	id->context = rx;
+	ipoib_cm_note(cm, &rx->item, IPOIB_CM_RX_ASKED);
+	return 0;
+}
+
+/* The CM calls in a context of its own; an error has it destroy the ID. */
+static int rx_cm_handler(struct ib_cm_id *id, const struct ib_cm_event *event)
+{
+	if (event->event == IB_CM_REQ_RECEIVED)
+		return rx_request(id->context, id, event);
+	return rx_cm_event(id, event);
+}
+
+/**
+ * ipoib_cm_rx_start - let peers connect
+ * @cm: connected mode
+ *
+ * Context: control.
+ * Return: 0, -ENOMEM, or what the CM says.
+ */
+int ipoib_cm_rx_start(struct ipoib_cm *cm)
+{
+	struct ipoib_intf *intf = cm->intf;
+	struct ib_cm_id *id;
+	int err;
+
+	id = ib_create_cm_id(intf->ca, rx_cm_handler, cm);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	napi_enable(&cm->rxq.napi);
+	mutex_lock(&cm->rx_lock);
+	cm->rx_open = true;
+	mutex_unlock(&cm->rx_lock);
+	err = ib_cm_listen(id, ipoib_cm_service_id(intf->qp->qp_num));
+	if (err) {
+		cm->rx_open = false;
+		napi_disable(&cm->rxq.napi);
+		ib_destroy_cm_id(id);
+		return err;
+	}
+	cm->listen = id;
+	/* The first poll arms the completion queue. */
+	local_bh_disable();
+	napi_schedule(&cm->rxq.napi);
+	local_bh_enable();
+	return 0;
+}
+
+/**
+ * ipoib_cm_rx_stop - end all incoming connections at once
+ * @cm: connected mode
+ *
+ * With NAPI off, nothing looks at completions of queue pairs that are gone, and
+ * all buffers go with them.
+ *
+ * Context: control.
+ */
+void ipoib_cm_rx_stop(struct ipoib_cm *cm)
+{
+	struct ipoib_cm_rx *rx;
+
+	if (!cm->listen)
+		return;
+	mutex_lock(&cm->rx_lock);
+	cm->rx_open = false;
+	mutex_unlock(&cm->rx_lock);
+	ib_destroy_cm_id(cm->listen);
+	cm->listen = NULL;
+	napi_disable(&cm->rxq.napi);
+	while ((rx = list_first_entry_or_null(&cm->rx_links, struct ipoib_cm_rx,
+					      list)))
+		rx_free(rx);
+	ipoib_cm_rxq_empty(&cm->rxq);
+	cm->rxq.refill = 0;
+}

@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The receive buffers of connected mode: one shared receive queue for all incoming
+ * connections of an interface.
+ *
+ * A buffer is as many single pages as the longest message needs. A message takes
+ * the pages that it fills with it to the stack, and new ones take their place;
+ * short messages are copied and their buffer stays. So what the interface has
+ * posted is limited whatever the number of connections, and a socket is charged
+ * for what it got. Without memory the message is dropped and its buffer posted
+ * again: the queue never runs dry for good.
+ *
+ * The queue exists while there are incoming connections.
+ */
+#include <linux/sched/mm.h>
+
+#include "cm.h"
+#include "page_pool.h"
+
+#define RXQ_MEMORY_DEFAULT	8
+#define RXQ_MEMORY_MAX		1024
+
+static unsigned int rxq_memory = RXQ_MEMORY_DEFAULT;
+module_param_named(cm_recv_memory, rxq_memory, uint, 0444);
+MODULE_PARM_DESC(cm_recv_memory,
+		 "receive memory of all connections of an interface, MiB, from 1 to 1024 (8)");
+
+/**
+ * ipoib_cm_rxq_frame_max - the longest message there is a buffer for
+ * @rxq: receive queue
+ *
+ * Return: octets, encapsulation header included.
+ */
+u32 ipoib_cm_rxq_frame_max(const struct ipoib_cm_rxq *rxq)
+{
+	return min_t(u32, rxq->sges * PAGE_SIZE, IPOIB_CM_FRAME_MAX);
+}
+
+static void rxq_count_error(struct ipoib_cm_rxq *rxq)
+{
+	u64_stats_update_begin(&rxq->count.sync);
+	u64_stats_inc(&rxq->count.errors);
+	u64_stats_update_end(&rxq->count.sync);
+}
+
+static void rxq_count_drop(struct ipoib_cm_rxq *rxq)
+{
+	u64_stats_update_begin(&rxq->count.sync);
+	u64_stats_inc(&rxq->count.dropped);
+	u64_stats_update_end(&rxq->count.sync);
+}
+
+static u64 rxq_dma(const struct ipoib_cm_rxq *rxq, struct page *page)
+{
+	if (ib_uses_virt_dma(rxq->cm->intf->ca))
+		return (uintptr_t)page_address(page);
+	return page_pool_get_dma_addr(page);
+}
+
+static void rxq_post_batch(struct ipoib_cm_rxq *rxq)
+{
+	const struct ib_recv_wr *bad;
+	unsigned int n = rxq->refill;
+	int err;
+
+	if (!n)
+		return;
+	rxq->refill = 0;
+	rxq->wr[n - 1].next = NULL;
+	err = ib_post_srq_recv(rxq->srq, rxq->wr, &bad);
+	rxq->wr[n - 1].next = n < IPOIB_POLL_BATCH ? &rxq->wr[n] : NULL;
+	if (unlikely(err) && net_ratelimit())
+		netdev_warn(rxq->cm->intf->dev,
+			    "the HCA refused a receive: error %d\n", err);
+}
+
+static void rxq_post(struct ipoib_cm_rxq *rxq, u32 index)
+{
+	const struct ipoib_cm_rx_slot *slot = &rxq->slots[index];
+	struct ib_sge *sge = rxq->sge[rxq->refill];
+	int i;
+
+	rxq->wr[rxq->refill].wr_id = index;
+	for (i = 0; i < rxq->sges; i++)
+		sge[i].addr = rxq_dma(rxq, slot->pages[i]);
+	if (++rxq->refill == IPOIB_POLL_BATCH)
+		rxq_post_batch(rxq);
+}
+
+/* Put new pages in the place of the first @count, or leave them all. */
+static bool rxq_replace(struct ipoib_cm_rxq *rxq, struct page **pages, int count)
+{
+	struct page *fresh[IPOIB_CM_RX_SGE];
+	int i;
+
+	for (i = 0; i < count; i++) {
+		fresh[i] = page_pool_dev_alloc_pages(rxq->pool);
+		if (unlikely(!fresh[i]))
+			goto err_free;
+	}
+	memcpy(pages, fresh, count * sizeof(*pages));
+	return true;
+
+err_free:
+	while (i--)
+		page_pool_recycle_direct(rxq->pool, fresh[i]);
+	return false;
+}
+
+static void rxq_push_header(struct sk_buff *skb, const void *encap)
+{
+	u8 *hard = skb_put(skb, IPOIB_HARD_LEN);
+
+	memset(hard, 0, INFINIBAND_ALEN);
+	memcpy(hard + INFINIBAND_ALEN, encap, IPOIB_ENCAP_LEN);
+	skb_reset_mac_header(skb);
+	__skb_pull(skb, IPOIB_HARD_LEN);
+}
+
+static struct sk_buff *rxq_copy(struct ipoib_cm_rxq *rxq,
+				const struct ipoib_cm_rx_slot *slot, u32 len)
+{
+	const void *frame = page_address(slot->pages[0]);
+	struct sk_buff *skb = napi_alloc_skb(&rxq->napi, INFINIBAND_ALEN + len);
+
+	if (unlikely(!skb))
+		return NULL;
+	rxq_push_header(skb, frame);
+	skb_put_data(skb, frame + IPOIB_ENCAP_LEN, len - IPOIB_ENCAP_LEN);
+	return skb;
+}
+
+/* Room in front of a packet that is not copied, and behind it for pulling. */
+#define RXQ_FRAME_HEAD	(IPOIB_HARD_LEN + 128)
+
+static struct sk_buff *rxq_take(struct ipoib_cm_rxq *rxq,
+				struct ipoib_cm_rx_slot *slot, u32 len)
+{
+	struct ipoib_cm_rx_slot old = *slot;
+	int count = DIV_ROUND_UP(len, PAGE_SIZE), i;
+	u32 from = IPOIB_ENCAP_LEN;
+	struct sk_buff *skb;
+
+	skb = napi_alloc_skb(&rxq->napi, RXQ_FRAME_HEAD);
+	if (unlikely(!skb))
+		return NULL;
+	if (unlikely(!rxq_replace(rxq, slot->pages, count))) {
+		napi_consume_skb(skb, 1);
+		return NULL;
+	}
+	rxq_push_header(skb, page_address(old.pages[0]));
+	for (i = 0; i < count; i++) {
+		u32 piece = min_t(u32, len, PAGE_SIZE);
+
+		skb_add_rx_frag(skb, i, old.pages[i], from, piece - from,
+				PAGE_SIZE);
+		len -= piece;
+		from = 0;
+	}
+	skb_mark_for_recycle(skb);
+	return skb;
+}
+
+static void rxq_sync_for_cpu(struct ipoib_cm_rxq *rxq,
+			     const struct ipoib_cm_rx_slot *slot, u32 len)
+{
+	int i;
+
+	for (i = 0; len; i++) {
+		u32 piece = min_t(u32, len, PAGE_SIZE);
+
+		ib_dma_sync_single_for_cpu(rxq->cm->intf->ca,
+					   rxq_dma(rxq, slot->pages[i]), piece,
+					   DMA_FROM_DEVICE);
+		len -= piece;
+	}
+}
+
+static void rxq_deliver(struct ipoib_cm_rxq *rxq, struct sk_buff *skb)
+{
+	const struct ipoib_header *encap;
+
+	encap = (const void *)skb_mac_header(skb) + INFINIBAND_ALEN;
+	skb->protocol = encap->proto;
+	skb->dev = rxq->cm->intf->dev;
+	skb->pkt_type = PACKET_HOST;
+	skb_record_rx_queue(skb, 0);
+	u64_stats_update_begin(&rxq->count.sync);
+	u64_stats_inc(&rxq->count.packets);
+	u64_stats_add(&rxq->count.bytes, skb->len);
+	u64_stats_update_end(&rxq->count.sync);
+	napi_gro_receive(&rxq->napi, skb);
+}
+
+static void rxq_packet(struct ipoib_cm_rxq *rxq, u32 index, u32 len)
+{
+	struct ipoib_cm_rx_slot *slot = &rxq->slots[index];
+	struct ib_device *ca = rxq->cm->intf->ca;
+	struct sk_buff *skb;
+
+	if (unlikely(len <= IPOIB_ENCAP_LEN ||
+		     len > ipoib_cm_rxq_frame_max(rxq))) {
+		rxq_count_error(rxq);
+		return;
+	}
+	rxq_sync_for_cpu(rxq, slot, len);
+	if (len <= IPOIB_RX_COPYBREAK) {
+		skb = rxq_copy(rxq, slot, len);
+		ib_dma_sync_single_for_device(ca, rxq_dma(rxq, slot->pages[0]),
+					      len, DMA_FROM_DEVICE);
+	} else {
+		skb = rxq_take(rxq, slot, len);
+	}
+	if (unlikely(!skb))
+		rxq_count_drop(rxq);
+	else
+		rxq_deliver(rxq, skb);
+}
+
+static void rxq_completion(struct ipoib_cm_rxq *rxq, const struct ib_wc *wc)
+{
+	struct ipoib_cm_rx *rx = wc->qp->qp_context;
+
+	if (unlikely(wc->wr_id == IPOIB_CM_RX_DRAIN)) {
+		ipoib_cm_rx_drained(rx);
+		return;
+	}
+	if (likely(wc->status == IB_WC_SUCCESS)) {
+		ipoib_cm_rx_used(rx);
+		rxq_packet(rxq, wc->wr_id, wc->byte_len);
+	} else if (wc->status != IB_WC_WR_FLUSH_ERR) {
+		rxq_count_error(rxq);
+	}
+	rxq_post(rxq, wc->wr_id);
+}
+
+static int rxq_poll(struct napi_struct *napi, int budget)
+{
+	struct ipoib_cm_rxq *rxq = container_of(napi, struct ipoib_cm_rxq, napi);
+	int done = 0, n, i;
+
+	rcu_read_lock();
+	do {
+		n = ib_poll_cq(rxq->cq, min(budget - done, IPOIB_POLL_BATCH),
+			       rxq->wc);
+		for (i = 0; i < n; i++)
+			rxq_completion(rxq, &rxq->wc[i]);
+		rxq_post_batch(rxq);
+		done += max(n, 0);
+	} while (n > 0 && done < budget);
+	rcu_read_unlock();
+
+	if (done == budget)
+		return budget;
+	if (napi_complete_done(napi, done) &&
+	    ib_req_notify_cq(rxq->cq, IB_CQ_NEXT_COMP |
+			     IB_CQ_REPORT_MISSED_EVENTS) > 0)
+		napi_schedule(napi);
+	return done;
+}
+
+static void rxq_comp_handler(struct ib_cq *cq, void *context)
+{
+	struct ipoib_cm_rxq *rxq = context;
+
+	napi_schedule(&rxq->napi);
+}
+
+static struct page_pool *rxq_create_pool(struct ipoib_cm_rxq *rxq)
+{
+	struct ib_device *ca = rxq->cm->intf->ca;
+	struct page_pool_params params = {
+		.pool_size = rxq->size * rxq->sges,
+		.nid = NUMA_NO_NODE,
+		.dma_dir = DMA_FROM_DEVICE,
+		.max_len = PAGE_SIZE,
+	};
+
+	if (!ib_uses_virt_dma(ca)) {
+		params.flags |= PP_FLAG_DMA_MAP | PP_FLAG_DMA_SYNC_DEV;
+		params.dev = ca->dma_device;
+	}
+	return page_pool_create(&params);
+}
+
+static int rxq_create_srq(struct ipoib_cm_rxq *rxq)
+{
+	struct ib_srq_init_attr init = {
+		.srq_type = IB_SRQT_BASIC,
+		.attr = { .max_wr = rxq->size, .max_sge = rxq->sges },
+	};
+	struct ib_srq *srq = ib_create_srq(rxq->cm->intf->pd, &init);
+
+	if (IS_ERR(srq))
+		return PTR_ERR(srq);
+	rxq->srq = srq;
+	return 0;
+}
+
+static int rxq_post_all(struct ipoib_cm_rxq *rxq)
+{
+	int err = 0;
+	u32 i;
+
+	local_bh_disable();
+	for (i = 0; i < rxq->size && !err; i++) {
+		if (rxq_replace(rxq, rxq->slots[i].pages, rxq->sges))
+			rxq_post(rxq, i);
+		else
+			err = -ENOMEM;
+	}
+	if (!err)
+		rxq_post_batch(rxq);
+	rxq->refill = 0;
+	local_bh_enable();
+	return err;
+}
+
+/**
+ * ipoib_cm_rxq_fill - make the buffers, unless they are there
+ * @rxq: receive queue
+ *
+ * Context: control.
+ * Return: 0, -ENOMEM, or what the HCA says; nothing is left behind on error.
+ */
+int ipoib_cm_rxq_fill(struct ipoib_cm_rxq *rxq)
+{
+	struct page_pool *pool;
+	int err;
+
+	if (rxq->srq)
+		return 0;
+	rxq->slots = kvcalloc(rxq->size, sizeof(*rxq->slots), GFP_KERNEL);
+	if (!rxq->slots)
+		return -ENOMEM;
+	pool = rxq_create_pool(rxq);
+	if (IS_ERR(pool)) {
+		kvfree(rxq->slots);
+		return PTR_ERR(pool);
+	}
+	rxq->pool = pool;
+	err = rxq_create_srq(rxq);
+	if (!err)
+		err = rxq_post_all(rxq);
+	if (err)
+		ipoib_cm_rxq_empty(rxq);
+	return err;
+}
+
+/**
+ * ipoib_cm_rxq_empty - free the buffers
+ * @rxq: receive queue that no queue pair uses any more
+ *
+ * Context: control.
+ */
+void ipoib_cm_rxq_empty(struct ipoib_cm_rxq *rxq)
+{
+	u32 i;
+	int k;
+
+	if (!rxq->pool)
+		return;
+	if (rxq->srq)
+		ib_destroy_srq(rxq->srq);
+	rxq->srq = NULL;
+	for (i = 0; i < rxq->size; i++)
+		for (k = 0; k < rxq->sges; k++)
+			if (rxq->slots[i].pages[k])
+				page_pool_put_full_page(rxq->pool,
+							rxq->slots[i].pages[k],
+							false);
+	page_pool_destroy(rxq->pool);
+	rxq->pool = NULL;
+	kvfree(rxq->slots);
+}
+
+static void rxq_init_requests(struct ipoib_cm_rxq *rxq)
+{
+	u32 lkey = rxq->cm->intf->pd->local_dma_lkey;
+	unsigned int i, k;
+
+	for (i = 0; i < IPOIB_POLL_BATCH; i++) {
+		for (k = 0; k < rxq->sges; k++)
+			rxq->sge[i][k] = (struct ib_sge) {
+				.length = PAGE_SIZE, .lkey = lkey,
+			};
+		rxq->wr[i].sg_list = rxq->sge[i];
+		rxq->wr[i].num_sge = rxq->sges;
+		rxq->wr[i].next = i + 1 < IPOIB_POLL_BATCH ?
+				  &rxq->wr[i + 1] : NULL;
+	}
+}
+
+/**
+ * ipoib_cm_rxq_create - completion queue and NAPI; no buffers yet
+ * @cm: connected mode being made
+ *
+ * Context: process, rtnl.
+ * Return: 0 or what the HCA says.
+ */
+int ipoib_cm_rxq_create(struct ipoib_cm *cm)
+{
+	struct ib_device *ca = cm->intf->ca;
+	struct ipoib_cm_rxq *rxq = &cm->rxq;
+	struct ib_cq_init_attr attr = {
+		.comp_vector = (cm->intf->port - 1) % ca->num_comp_vectors,
+	};
+	u32 memory = clamp(rxq_memory, 1U, (unsigned int)RXQ_MEMORY_MAX);
+
+	rxq->cm = cm;
+	u64_stats_init(&rxq->count.sync);
+	rxq->sges = min(ca->attrs.max_srq_sge, IPOIB_CM_RX_SGE);
+	rxq->size = min_t(u32, memory * (SZ_1M / PAGE_SIZE) / rxq->sges,
+			  ca->attrs.max_srq_wr);
+	/* One more for the request that ends a connection. */
+	attr.cqe = rxq->size + 1;
+	rxq->cq = ib_create_cq(ca, rxq_comp_handler, NULL, rxq, &attr);
+	if (IS_ERR(rxq->cq))
+		return PTR_ERR(rxq->cq);
+	rxq_init_requests(rxq);
+	netif_napi_add(cm->intf->dev, &rxq->napi, rxq_poll);
+	return 0;
+}
+
+/**
+ * ipoib_cm_rxq_destroy - the reverse; the buffers are gone
+ * @cm: connected mode
+ */
+void ipoib_cm_rxq_destroy(struct ipoib_cm *cm)
+{
+	netif_napi_del(&cm->rxq.napi);
+	ib_destroy_cq(cm->rxq.cq);
+}

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Links: how an outgoing connection is asked for, and how it ends.
+ *
+ * A link ends in two steps. Gracefully, it first completes what it has. Then its
+ * queue pair goes to ERROR and what is left is flushed; with the last completion
+ * CM ID and queue pair are destroyed. What the HCA does not complete in time is
+ * taken back once the queue pair is gone.
+ */
+#include <linux/random.h>
+
+#include "cm_tx.h"
+
+#define LINK_CLOSE_TIME		HZ
+#define LINK_FLUSH_TIME		(5 * HZ)
+
+/* 4.096 us * 2^18, about a second: until a request is sent again. */
+#define LINK_CM_TIMEOUT		18
+#define LINK_CM_RETRIES		4
+
+/*
+ * RFC 4755 section 7.1 warns of retries that outlast those of TCP. With the ack
+ * timeout of the path, these end within a second or two; they bridge what a
+ * switch loses while it is reprogrammed.
+ */
+#define LINK_RETRIES		3
+/* A receiver without buffers is a slow one, not a dead one. */
+#define LINK_RNR_RETRIES	6
+
+static int link_set_state(struct ipoib_cm_tx *link, enum ib_qp_state state)
+{
+	struct ib_qp_attr attr = { .qp_state = state };
+	int mask, err;
+
+	err = ib_cm_init_qp_attr(link->id, &attr, &mask);
+	if (err)
+		return err;
+	if (state == IB_QPS_RTS)
+		attr.rnr_retry = LINK_RNR_RETRIES;
+	return ib_modify_qp(link->qp, &attr, mask);
+}
+
+static int link_to_init(struct ipoib_cm_tx *link)
+{
+	struct ipoib_intf *intf = link->cm->intf;
+	struct ib_qp_attr attr = {
+		.qp_state = IB_QPS_INIT,
+		.port_num = intf->port,
+		.pkey_index = intf->pkey_index,
+	};
+
+	return ib_modify_qp(link->qp, &attr, IB_QP_STATE | IB_QP_PORT |
+			    IB_QP_PKEY_INDEX | IB_QP_ACCESS_FLAGS);
+}
+
+/* The peer has agreed: get ready to send, tell it, and let packets through. */
+static int link_establish(struct ipoib_cm_tx *link)
+{
+	int err;
+
+	if (link->peer.qpn != be32_to_cpu(link->conn->key.qpn))
+		return -EPROTO;
+	link->frame_max = link->peer.frame_max;
+	err = link_set_state(link, IB_QPS_RTR);
+	if (!err)
+		err = link_set_state(link, IB_QPS_RTS);
+	return err ?: ib_send_cm_rtu(link->id, NULL, 0);
+}
+
+static void link_destroy(struct ipoib_cm_tx *link)
+{
+	list_del(&link->list);
+	if (link->id)
+		ib_destroy_cm_id(link->id);
+	if (link->qp)
+		ib_destroy_qp(link->qp);
+	ipoib_cm_item_end(link->cm, &link->item);
+	kvfree(link->slots);
+	kfree_rcu(link, rcu);
+}
+
+/* Take back what will not complete any more: the queue pair goes first. */
+static void link_reclaim(struct ipoib_cm_tx *link)
+{
+	struct ipoib_intf *intf = link->cm->intf;
+
+	if (link->tail == link->head)
+		return;
+	ib_destroy_qp(link->qp);
+	link->qp = NULL;
+	if (intf->running)
+		napi_disable(&intf->txq.napi);
+	if (link->tail != link->head)
+		ipoib_cm_tx_complete(link, link->head - 1, false, 0);
+	if (intf->running) {
+		napi_enable(&intf->txq.napi);
+		local_bh_disable();
+		napi_schedule(&intf->txq.napi);
+		local_bh_enable();
+	}
+}
+
+static void link_flush(struct ipoib_cm_tx *link)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+
+	WRITE_ONCE(link->state, IPOIB_CM_TX_ERROR);
+	link->deadline = jiffies + LINK_FLUSH_TIME;
+	if (ib_modify_qp(link->qp, &attr, IB_QP_STATE))
+		netdev_warn(link->cm->intf->dev,
+			    "a connection does not go to ERROR\n");
+}
+
+/* See how far an ending link has come. Destroys it in the end. */
+static void link_check(struct ipoib_cm_tx *link)
+{
+	bool late = time_after_eq(jiffies, link->deadline);
+	u32 tail = READ_ONCE(link->tail);
+
+	if (link->state == IPOIB_CM_TX_CLOSING && (late || tail == link->head)) {
+		link_flush(link);
+		late = false;
+		tail = READ_ONCE(link->tail);
+	}
+	if (link->state != IPOIB_CM_TX_ERROR ||
+	    (!late && tail != READ_ONCE(link->posted)))
+		return;
+	if (late && tail != link->posted)
+		netdev_warn(link->cm->intf->dev, "%u sends of a connection were never completed\n",
+			    link->posted - tail);
+	link_reclaim(link);
+	link_destroy(link);
+}
+
+/**
+ * ipoib_cm_tx_end - a link has no use any more
+ * @link: link; may be freed
+ * @graceful: what it has is sent first
+ *
+ * Context: control; no sender uses the link any more.
+ */
+void ipoib_cm_tx_end(struct ipoib_cm_tx *link, bool graceful)
+{
+	link->conn = NULL;
+	if (graceful && !link->broken) {
+		WRITE_ONCE(link->state, IPOIB_CM_TX_CLOSING);
+		link->deadline = jiffies + LINK_CLOSE_TIME;
+	} else {
+		link_flush(link);
+	}
+	/* Pairs with that in ipoib_cm_tx_complete(): one of us sees the end. */
+	smp_mb();
+	link_check(link);
+}
+
+/**
+ * ipoib_cm_tx_tick - see to links whose time is up
+ * @cm: connected mode
+ *
+ * Context: control.
+ */
+void ipoib_cm_tx_tick(struct ipoib_cm *cm)
+{
+	struct ipoib_cm_tx *link, *next;
+
+	list_for_each_entry_safe(link, next, &cm->links, list)
+		if (link->state != IPOIB_CM_TX_OPEN)
+			link_check(link);
+}
+
+/* The first of several events may free the link, so the others wait their turn. */
+static unsigned int link_first_event(struct ipoib_cm_tx *link,
+				     unsigned long events)
+{
+	unsigned int first = __ffs(events), event;
+
+	events &= ~BIT(first);
+	for_each_set_bit(event, &events, BITS_PER_LONG)
+		ipoib_cm_note(link->cm, &link->item, event);
+	return first;
+}
+
+static void link_handle(struct ipoib_cm_item *item, unsigned long events)
+{
+	struct ipoib_cm_tx *link = container_of(item, struct ipoib_cm_tx, item);
+
+	if (link->state != IPOIB_CM_TX_OPEN) {
+		link_check(link);
+		return;
+	}
+	switch (link_first_event(link, events)) {
+	case IPOIB_CM_TX_REP:
+		ipoib_conn_event(link->conn, link_establish(link) ?
+				 IPOIB_CONN_EV_REFUSED : IPOIB_CONN_EV_REP);
+		break;
+	case IPOIB_CM_TX_STALE:
+		ipoib_conn_event(link->conn, IPOIB_CONN_EV_STALE);
+		break;
+	case IPOIB_CM_TX_REFUSED:
+		ipoib_conn_event(link->conn, IPOIB_CONN_EV_REFUSED);
+		break;
+	default:
+		ipoib_conn_event(link->conn, IPOIB_CONN_EV_LOST);
+		break;
+	}
+}
+
+static unsigned int link_judge_rep(struct ipoib_cm_tx *link,
+				   const struct ib_cm_event *event)
+{
+	if (ipoib_cm_data_get(event->private_data, IB_CM_REP_PRIVATE_DATA_SIZE,
+			      &link->peer))
+		return IPOIB_CM_TX_REFUSED;
+	return IPOIB_CM_TX_REP;
+}
+
+/* The CM calls in a context of its own: note what it says, and return. */
+static int link_cm_handler(struct ib_cm_id *id, const struct ib_cm_event *event)
+{
+	struct ipoib_cm_tx *link = id->context;
+	unsigned int what;
+
+	switch (event->event) {
+	case IB_CM_REP_RECEIVED:
+		what = link_judge_rep(link, event);
+		break;
+	case IB_CM_REJ_RECEIVED:
+		what = event->param.rej_rcvd.reason == IB_CM_REJ_STALE_CONN ?
+		       IPOIB_CM_TX_STALE : IPOIB_CM_TX_REFUSED;
+		break;
+	case IB_CM_REQ_ERROR:
+		what = IPOIB_CM_TX_REFUSED;
+		break;
+	case IB_CM_DREQ_RECEIVED:
+		ib_send_cm_drep(id, NULL, 0);
+		fallthrough;
+	case IB_CM_TIMEWAIT_EXIT:
+		WRITE_ONCE(link->broken, true);
+		what = IPOIB_CM_TX_BROKEN;
+		break;
+	default:
+		return 0;
+	}
+	ipoib_cm_note(link->cm, &link->item, what);
+	return 0;
+}
+
+static int link_send_req(struct ipoib_cm_tx *link)
+{
+	struct ipoib_intf *intf = link->cm->intf;
+	struct ipoib_conn *conn = link->conn;
+	struct ipoib_cm_data data;
+	struct ib_cm_req_param req = {
+		.primary_path = &conn->path->current_rec,
+		.service_id = ipoib_cm_service_id(be32_to_cpu(conn->key.qpn)),
+		.qp_num = link->qp->qp_num,
+		.qp_type = IB_QPT_RC,
+		.starting_psn = get_random_u32() & 0xffffff,
+		.private_data = &data,
+		.private_data_len = sizeof(data),
+		.responder_resources = 1,
+		.initiator_depth = 1,
+		.remote_cm_response_timeout = LINK_CM_TIMEOUT,
+		.local_cm_response_timeout = LINK_CM_TIMEOUT,
+		.retry_count = LINK_RETRIES,
+		.rnr_retry_count = LINK_RNR_RETRIES,
+		.max_cm_retries = LINK_CM_RETRIES,
+	};
+
+	ipoib_cm_data_set(&data, intf->qp->qp_num,
+			  ipoib_cm_rxq_frame_max(&link->cm->rxq));
+	return ib_send_cm_req(link->id, &req);
+}
+
+static int link_create_qp(struct ipoib_cm_tx *link)
+{
+	struct ipoib_cm *cm = link->cm;
+	struct ib_qp_init_attr init = {
+		.qp_type = IB_QPT_RC,
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.send_cq = cm->tx_cq,
+		.recv_cq = cm->tx_cq,
+		.qp_context = link,
+		.cap.max_send_wr = IPOIB_CM_TX_RING,
+		.cap.max_send_sge = cm->intf->tx_sge,
+	};
+	struct ib_qp *qp = ib_create_qp(cm->intf->pd, &init);
+
+	if (IS_ERR(qp))
+		return PTR_ERR(qp);
+	link->qp = qp;
+	return 0;
+}
+
+static int link_setup(struct ipoib_cm_tx *link)
+{
+	struct ipoib_intf *intf = link->cm->intf;
+	struct ib_cm_id *id;
+	unsigned int i;
+	int err;
+
+	link->slots = kvcalloc(IPOIB_CM_TX_RING, sizeof(*link->slots),
+			       GFP_KERNEL);
+	if (!link->slots)
+		return -ENOMEM;
+	for (i = 0; i < IPOIB_CM_TX_RING; i++) {
+		link->slots[i].wr.wr.opcode = IB_WR_SEND;
+		link->slots[i].wr.wr.sg_list = link->slots[i].sge;
+		link->slots[i].sge[0].lkey = intf->pd->local_dma_lkey;
+	}
+	err = link_create_qp(link);
+	if (err)
+		return err;
+	id = ib_create_cm_id(intf->ca, link_cm_handler, link);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	link->id = id;
+	err = link_to_init(link);
+	return err ?: link_send_req(link);
+}
+
+/**
+ * ipoib_cm_tx_create - ask a peer for a connection
+ * @conn: whom; its path is known
+ *
+ * Context: control, without I/O in allocations.
+ * Return: the link, whose events go to @conn, or an ERR_PTR().
+ */
+struct ipoib_cm_tx *ipoib_cm_tx_create(struct ipoib_conn *conn)
+{
+	struct ipoib_cm *cm = conn->cm;
+	struct ipoib_cm_tx *link;
+	int err;
+
+	if (!cm->intf->running)
+		return ERR_PTR(-ENETDOWN);
+	link = kzalloc(sizeof(*link), GFP_KERNEL);
+	if (!link)
+		return ERR_PTR(-ENOMEM);
+	ipoib_cm_item_init(&link->item, link_handle);
+	link->cm = cm;
+	link->conn = conn;
+	list_add_tail(&link->list, &cm->links);
+	err = link_setup(link);
+	if (err) {
+		link_destroy(link);
+		return ERR_PTR(err);
+	}
+	return link;
+}
+
+/**
+ * ipoib_cm_quiesce - end every link, because the UD queue pair stops
+ * @intf: interface that takes no packets any more
+ *
+ * ipoib_cm_drained() tells when all have completed, ipoib_cm_reclaim() frees them.
+ *
+ * Context: control.
+ */
+void ipoib_cm_quiesce(struct ipoib_intf *intf)
+{
+	struct ipoib_cm_tx *link, *next;
+
+	ipoib_cm_reset(intf);
+	if (!intf->cm)
+		return;
+	list_for_each_entry_safe(link, next, &intf->cm->links, list)
+		if (link->state == IPOIB_CM_TX_CLOSING)
+			ipoib_cm_tx_end(link, false);
+}
+
+/**
+ * ipoib_cm_drained - has every send of the links completed
+ * @intf: interface after ipoib_cm_quiesce()
+ *
+ * Context: control.
+ */
+bool ipoib_cm_drained(const struct ipoib_intf *intf)
+{
+	struct ipoib_cm_tx *link;
+
+	if (!intf->cm)
+		return true;
+	list_for_each_entry(link, &intf->cm->links, list)
+		if (READ_ONCE(link->tail) != READ_ONCE(link->posted))
+			return false;
+	return true;
+}
+
+/**
+ * ipoib_cm_reclaim - free the links, completed or not
+ * @intf: interface whose transmit NAPI is off
+ *
+ * Context: control.
+ */
+void ipoib_cm_reclaim(struct ipoib_intf *intf)
+{
+	struct ipoib_cm_tx *link, *next;
+
+	if (!intf->cm)
+		return;
+	list_for_each_entry_safe(link, next, &intf->cm->links, list) {
+		link_reclaim(link);
+		link_destroy(link);
+	}
+}

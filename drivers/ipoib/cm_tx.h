@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+#ifndef IPOIB_CM_TX_H
+#define IPOIB_CM_TX_H
+
+#include "cm.h"
+
+/**
+ * enum ipoib_cm_tx_event - bits of the item of a link
+ * @IPOIB_CM_TX_REP: the peer has agreed; ipoib_cm_tx.peer is valid
+ * @IPOIB_CM_TX_STALE: the peer took the request for an old one
+ * @IPOIB_CM_TX_REFUSED: the peer has refused or not answered
+ * @IPOIB_CM_TX_BROKEN: a send has failed, or the peer has disconnected
+ * @IPOIB_CM_TX_DRAINED: an ending link may have completed its last send
+ */
+enum ipoib_cm_tx_event {
+	IPOIB_CM_TX_REP,
+	IPOIB_CM_TX_STALE,
+	IPOIB_CM_TX_REFUSED,
+	IPOIB_CM_TX_BROKEN,
+	IPOIB_CM_TX_DRAINED,
+};
+
+/**
+ * enum ipoib_cm_tx_state - how a link ends
+ * @IPOIB_CM_TX_OPEN: it has a conn
+ * @IPOIB_CM_TX_CLOSING: it completes what it has
+ * @IPOIB_CM_TX_ERROR: its queue pair is in ERROR and flushes
+ */
+enum ipoib_cm_tx_state {
+	IPOIB_CM_TX_OPEN,
+	IPOIB_CM_TX_CLOSING,
+	IPOIB_CM_TX_ERROR,
+};
+
+/**
+ * struct ipoib_cm_tx - a link: queue pair, CM ID and ring of an outgoing connection
+ * @item: events
+ * @cm: owner; constant
+ * @list: link in ipoib_cm.links; control
+ * @conn: whose it is, or NULL when it ends; control
+ * @state: control, read by NAPI
+ * @deadline: jiffies by which the state has to change; control
+ * @id: of the CM; constant
+ * @qp: queue pair; constant
+ * @peer: what the peer says of itself; handed over by @IPOIB_CM_TX_REP
+ * @frame_max: longest message to send, header included; written by control before
+ *	packets go through the link
+ * @broken: takes no more packets
+ * @slots: ring of IPOIB_CM_TX_RING entries
+ * @head: positions filled; transmit queue's lock
+ * @posted: positions handed to the HCA; transmit queue's lock
+ * @tail: positions completed; written by the transmit NAPI
+ * @rcu: for freeing behind NAPI
+ */
+struct ipoib_cm_tx {
+	struct ipoib_cm_item item;
+	struct ipoib_cm *cm;
+	struct list_head list;
+	struct ipoib_conn *conn;
+	enum ipoib_cm_tx_state state;
+	unsigned long deadline;
+	struct ib_cm_id *id;
+	struct ib_qp *qp;
+	struct ipoib_cm_peer peer;
+	u32 frame_max;
+	bool broken;
+	struct ipoib_tx_slot *slots;
+	u32 head;
+	u32 posted;
+	u32 tail ____cacheline_aligned_in_smp;
+	struct rcu_head rcu;
+};
+
+#endif /* IPOIB_CM_TX_H */

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * What connected mode puts into the messages of the communication manager
+ * (RFC 4755 sections 3.5 and 6). Pure: no object of the driver in here.
+ */
+#ifndef IPOIB_CM_WIRE_H
+#define IPOIB_CM_WIRE_H
+
+#include <linux/build_bug.h>
+#include <linux/if_ether.h>
+#include <linux/ip.h>
+#include <net/ip.h>
+
+#include "proto.h"
+
+/*
+ * A service ID is this and the QPN of the UD queue pair in the peer's hardware
+ * address. The RFC leaves the upper octets to a registry; this is what every
+ * implementation in the field uses.
+ */
+#define IPOIB_CM_SERVICE	0x1000000000000000ULL
+
+/* The largest datagram of connected mode, and with its header. */
+#define IPOIB_CM_MTU_MAX	65520
+#define IPOIB_CM_FRAME_MAX	(IPOIB_CM_MTU_MAX + IPOIB_ENCAP_LEN)
+
+/* The least a peer must receive for a connection to be of use: that of IPv4. */
+#define IPOIB_CM_FRAME_MIN	(IPV4_MIN_MTU + IPOIB_ENCAP_LEN)
+
+/**
+ * struct ipoib_cm_data - private data of REQ and REP (RFC 4755 section 6)
+ * @qpn: of the sender's UD queue pair; the upper octet is reserved
+ * @mtu: the longest message the sender receives, encapsulation header included
+ *	[octets]
+ */
+struct ipoib_cm_data {
+	__be32 qpn;
+	__be32 mtu;
+};
+
+static_assert(sizeof(struct ipoib_cm_data) == 8);
+
+/**
+ * struct ipoib_cm_peer - what a peer says of itself
+ * @qpn: of its UD queue pair
+ * @frame_max: the longest message to send to it, encapsulation header included
+ */
+struct ipoib_cm_peer {
+	u32 qpn;
+	u32 frame_max;
+};
+
+/**
+ * ipoib_cm_service_id - service that an interface listens on
+ * @qpn: of its UD queue pair
+ */
+static inline __be64 ipoib_cm_service_id(u32 qpn)
+{
+	return cpu_to_be64(IPOIB_CM_SERVICE | (qpn & 0xffffff));
+}
+
+/**
+ * ipoib_cm_data_set - compose private data
+ * @data: result
+ * @qpn: of the own UD queue pair
+ * @frame_max: the longest message received, with its header
+ */
+static inline void ipoib_cm_data_set(struct ipoib_cm_data *data, u32 qpn,
+				     u32 frame_max)
+{
+	data->qpn = cpu_to_be32(qpn & 0xffffff);
+	data->mtu = cpu_to_be32(frame_max);
+}
+
+/**
+ * ipoib_cm_data_get - understand a peer's private data
+ * @from: the data
+ * @len: how much there is of it
+ * @peer: result; untouched on error
+ *
+ * Return: 0, or -EINVAL if the data are short or make no sense.
+ */
+static inline int ipoib_cm_data_get(const void *from, size_t len,
+				    struct ipoib_cm_peer *peer)
+{
+	struct ipoib_cm_data data;
+	u32 qpn, mtu;
+
+	if (len < sizeof(data))
+		return -EINVAL;
+	memcpy(&data, from, sizeof(data));
+	qpn = be32_to_cpu(data.qpn) & 0xffffff;
+	mtu = be32_to_cpu(data.mtu);
+	/* 0 and 1 are the management queue pairs, the last means multicast. */
+	if (qpn <= 1 || qpn == IB_MULTICAST_QPN || mtu < IPOIB_CM_FRAME_MIN)
+		return -EINVAL;
+	peer->qpn = qpn;
+	peer->frame_max = min_t(u32, mtu, IPOIB_CM_FRAME_MAX);
+	return 0;
+}
+
+#endif /* IPOIB_CM_WIRE_H */

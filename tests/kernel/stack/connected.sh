@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# shellcheck disable=SC2086,SC2317  # "${N[@]}" is a command and its words
+# shellcheck shell=bash
+# Connected mode between two interfaces of ours: long packets unfragmented, a mixed
+# pair, path MTU, and mode switches under TCP that lose no connection.
+source "$STACK/lib.sh"
+
+# mode 1|2 MODE
+mode() {
+	if [[ $1 == 1 ]]; then
+		echo "$2" >/sys/class/net/ib0/mode
+	else
+		"${N[@]}" bash -c "echo $2 >/sys/class/net/ib1/mode"
+	fi
+}
+
+# stat NAME: a counter of ib0
+stat() {
+	ethtool -S ib0 | sed -n "s/^ *$1: //p"
+}
+
+stack_up
+[[ $(cat /sys/class/net/ib0/mode) == datagram ]] || fail "mode at the start"
+! ip link set ib0 mtu 9000 2>/dev/null || fail "MTU 9000 in datagram mode"
+mode 1 connected
+[[ $(cat /sys/class/net/ib0/mtu) == 4092 ]] || fail "the mode has changed the MTU"
+mode 2 connected
+ip link set ib0 mtu 65520
+"${N[@]}" ip link set ib1 mtu 65520
+for size in 1 56 1500 1532 1533 4000 4064 8000 20000 65000 65492; do
+	step "ping $size"
+	ping -q -c 5 -i 0.02 -W 5 -M "do" -s $size 10.0.0.2 >/run/ping ||
+		fail "ping $size: $(cat /run/ping)"
+	grep -q ' 0% packet loss' /run/ping || fail "ping $size: $(cat /run/ping)"
+done
+(($(stat cm_connects) == 1 && $(stat cm_accepts) == 1)) || fail "connections: $(ethtool -S ib0)"
+
+step "datagrams where the mode says so: the path MTU is learnt"
+mode 1 datagram
+[[ $(cat /sys/class/net/ib0/mtu) == 4092 ]] || fail "MTU in datagram mode"
+ping -q -c 3 -i 0.02 -W 5 -s 20000 10.0.0.2 >/run/ping || fail "mixed: $(cat /run/ping)"
+mode 1 connected
+[[ $(cat /sys/class/net/ib0/mtu) == 65520 ]] || fail "the MTU set by hand is lost"
+
+step "iperf3 through mode switches"
+"${N[@]}" iperf3 -s -1 >/dev/null &
+wait_for 10 "${N[@]}" bash -c 'ss -Hltn | grep -q :5201'
+iperf3 -c 10.0.0.2 -t 8 -P 2 --json >/run/iperf.json 2>&1 &
+client=$!
+for turn in 1 2 3 4 5 6; do
+	mode $((turn % 2 + 1)) datagram
+	ping -q -c 2 -i 0.1 -W 5 10.0.0.2 >/dev/null || fail "no answer in turn $turn"
+	mode $((turn % 2 + 1)) connected
+	ping -q -c 2 -i 0.1 -W 5 10.0.0.2 >/dev/null || fail "no answer in turn $turn"
+done
+wait $client || fail "iperf3: $(tail -n 5 /run/iperf.json)"
+stack_down
