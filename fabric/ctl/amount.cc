@@ -50,9 +50,9 @@ std::optional<std::chrono::microseconds> parseTime(std::string_view text)
 std::optional<double> parseFraction(std::string_view text)
 {
     const auto number = parseNumber(text);
-    if (!number || (number->unit != "" && number->unit != "%"))
+    if (!number || !(number->unit.empty() || number->unit == "%"))
         return std::nullopt;
-    const double fraction = number->value * (number->unit == "%" ? perCent : 1);
+    const double fraction = number->value * (number->unit.empty() ? 1 : perCent);
     return fraction > 0 && fraction <= 1 ? std::optional(fraction) : std::nullopt;
 }
 
