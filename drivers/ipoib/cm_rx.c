@@ -15,6 +15,8 @@
 #include "cm.h"
 
 #define RX_IDLE		(300 * HZ)
+/* The same for one whose peer has made another; what is on its way still arrives. */
+#define RX_IDLE_OLD	(5 * HZ)
 #define RX_END_TIME	(5 * HZ)
 
 /* 0.16 ms: until a sender tries again for which there was no buffer (IBA 9.7.5.2.8). */
@@ -60,6 +62,8 @@ enum ipoib_cm_rx_state {
  * @state: control
  * @id: of the CM; constant
  * @qp: queue pair; control
+ * @from: interface of the peer; constant
+ * @old: the peer has made another one since; control
  * @psn: the first it receives; control
  * @used: jiffies of the newest message; receive NAPI
  * @deadline: jiffies by which the state has to change; control
@@ -72,6 +76,8 @@ struct ipoib_cm_rx {
 	enum ipoib_cm_rx_state state;
 	struct ib_cm_id *id;
 	struct ib_qp *qp;
+	struct ipoib_conn_key from;
+	bool old;
 	u32 psn;
 	unsigned long used;
 	unsigned long deadline;
@@ -254,6 +260,23 @@ static void rx_next_drain(struct ipoib_cm *cm)
 	mutex_unlock(&cm->rx_lock);
 }
 
+/*
+ * Who makes a new connection has given its old one up. It may have said so while a
+ * cable was pulled.
+ */
+static void rx_mark_old(struct ipoib_cm_rx *rx)
+{
+	struct ipoib_cm *cm = rx->cm;
+	struct ipoib_cm_rx *other;
+
+	mutex_lock(&cm->rx_lock);
+	list_for_each_entry(other, &cm->rx_links, list)
+		if (other != rx &&
+		    !memcmp(&other->from, &rx->from, sizeof(rx->from)))
+			other->old = true;
+	mutex_unlock(&cm->rx_lock);
+}
+
 static void rx_answer(struct ipoib_cm_rx *rx)
 {
 	int err = rx_accept(rx);
@@ -262,6 +285,7 @@ static void rx_answer(struct ipoib_cm_rx *rx)
 		rx->state = IPOIB_CM_RX_LIVE;
 		rx->used = jiffies;
 		rx->cm->stat_accepts++;
+		rx_mark_old(rx);
 		return;
 	}
 	netdev_dbg(rx->cm->intf->dev, "incoming connection refused: error %d\n",
@@ -311,9 +335,10 @@ void ipoib_cm_rx_tick(struct ipoib_cm *cm)
 	mutex_lock(&cm->rx_lock);
 	list_for_each_entry(rx, &cm->rx_links, list) {
 		bool due = time_after_eq(jiffies, rx->deadline);
+		unsigned long idle = rx->old ? RX_IDLE_OLD : RX_IDLE;
 
 		if (rx->state == IPOIB_CM_RX_LIVE &&
-		    time_after(jiffies, READ_ONCE(rx->used) + RX_IDLE))
+		    time_after(jiffies, READ_ONCE(rx->used) + idle))
 			rx_flush(rx);
 		else if (rx->state == IPOIB_CM_RX_FLUSHING && due)
 			rx->state = IPOIB_CM_RX_WAITING;
@@ -348,26 +373,27 @@ static int rx_cm_event(struct ib_cm_id *id, const struct ib_cm_event *event)
 }
 
 static bool rx_is_for_us(const struct ipoib_cm *cm,
-			 const struct ib_cm_event *event)
+			 const struct ib_cm_event *event,
+			 struct ipoib_cm_peer *peer)
 {
 	const struct ib_cm_req_event_param *req = &event->param.req_rcvd;
-	struct ipoib_cm_peer peer;
 
 	return req->qp_type == IB_QPT_RC && req->port == cm->intf->port &&
 	       ipoib_match_partition(cm->intf,
 				     be16_to_cpu(req->primary_path->pkey),
 				     NULL) &&
 	       !ipoib_cm_data_get(event->private_data,
-				  IB_CM_REQ_PRIVATE_DATA_SIZE, &peer);
+				  IB_CM_REQ_PRIVATE_DATA_SIZE, peer);
 }
 
 static int rx_request(struct ipoib_cm *cm, struct ib_cm_id *id,
 		      const struct ib_cm_event *event)
 {
+	struct ipoib_cm_peer peer;
 	struct ipoib_cm_rx *rx;
 	bool open;
 
-	if (!rx_is_for_us(cm, event))
+	if (!rx_is_for_us(cm, event, &peer))
 		return -EINVAL;
 	rx = kzalloc(sizeof(*rx), GFP_KERNEL);
 	if (!rx)
@@ -375,6 +401,8 @@ static int rx_request(struct ipoib_cm *cm, struct ib_cm_id *id,
 	ipoib_cm_item_init(&rx->item, rx_handle);
 	rx->cm = cm;
 	rx->id = id;
+	rx->from.qpn = cpu_to_be32(peer.qpn);
+	rx->from.gid = event->param.req_rcvd.primary_path->dgid;
 	rx->used = jiffies;
 	mutex_lock(&cm->rx_lock);
 	open = cm->rx_open;

@@ -131,6 +131,8 @@ int sib_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 	unsigned long flags;
 	int n;
 
+	if (cq->user && READ_ONCE(cq->tail) == READ_ONCE(cq->head))
+		sib_port_poll(&to_sib(ibcq->device)->port);
 	spin_lock_irqsave(&cq->lock, flags);
 	for (n = 0; n < num && cq->tail != cq->head; n++) {
 		wc[n] = cq->ring[cq->tail];

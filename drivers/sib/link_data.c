@@ -197,6 +197,8 @@ void sib_link_send(struct sib_link *link, struct sk_buff *skb, unsigned int coun
 	if (flight && flight % (SIB_LINK_WINDOW / 4) == 0)
 		flags = SIB_LINK_F_ACK_REQ;
 	sib_link_fill(link, skb, SIB_FRAME_DATA, flags, count, seq, 0, sum);
+	/* copies that are sent may write their Ethernet headers in front: all the same */
+	__skb_header_release(skb);
 	note_acked(link);
 	link->tx_ring[seq & RING_MASK] = skb;
 	link->tx_next = seq + 1;

@@ -29,6 +29,10 @@
 /* Bits of port->retrain */
 #define RETRAIN		0
 
+/* Bits of port->run */
+#define RUN_ACTIVE	0	/* the tasklet runs */
+#define RUN_AGAIN	1	/* and has something to do after that */
+
 /**
  * sib_port_mtu_cap - largest IB MTU a lower MTU leaves room for
  * @lower_mtu: bytes
@@ -53,7 +57,30 @@ u8 sib_port_mtu_cap(unsigned int lower_mtu)
  */
 void sib_port_kick(struct sib_port *port)
 {
-	tasklet_schedule(&port->task);
+	/*
+	 * A tasklet that runs on another processor could only be tried again and
+	 * again on this one; it sees for itself that there is more.
+	 */
+	smp_mb__before_atomic();	/* what there is to do comes first */
+	set_bit(RUN_AGAIN, &port->run);
+	smp_mb__after_atomic();		/* pairs with both in port_task() */
+	if (!test_bit(RUN_ACTIVE, &port->run))
+		tasklet_schedule(&port->task);
+}
+
+/**
+ * sib_port_poll - do at once what the port context has to do
+ * @port: the port
+ *
+ * A process that polls for a completion would keep ksoftirqd, which is to bring
+ * it, from the processor. Context: process.
+ */
+void sib_port_poll(struct sib_port *port)
+{
+	local_bh_disable();
+	if (!test_bit(RUN_ACTIVE, &port->run))
+		tasklet_schedule(&port->task);
+	local_bh_enable();
 }
 
 /**
@@ -87,7 +114,7 @@ static int sib_rcv(struct sk_buff *skb, struct net_device *dev, struct packet_ty
 		return NET_RX_DROP;
 	}
 	skb_queue_tail(&port->rxq, skb);
-	tasklet_schedule(&port->task);
+	sib_port_kick(port);
 	return NET_RX_SUCCESS;
 }
 
@@ -257,6 +284,9 @@ static void port_task(struct tasklet_struct *t)
 	unsigned long now = jiffies;
 	bool more;
 
+	set_bit(RUN_ACTIVE, &port->run);
+	clear_bit(RUN_AGAIN, &port->run);
+	smp_mb__after_atomic();		/* look for work only now */
 	spin_lock(&port->lock);
 	link_follow(port, now);
 	port->rx_left = RX_BUDGET;
@@ -270,7 +300,10 @@ static void port_task(struct tasklet_struct *t)
 	timer_follow(port, now);
 	spin_unlock(&port->lock);
 	sib_cq_run_events(port_to_dev(port));
-	if (more || !skb_queue_empty(&port->rxq) || !skb_queue_empty(&port->loopq))
+	clear_bit(RUN_ACTIVE, &port->run);
+	smp_mb__after_atomic();		/* from now on others schedule it */
+	if (more || test_bit(RUN_AGAIN, &port->run) || !skb_queue_empty(&port->rxq) ||
+	    !skb_queue_empty(&port->loopq))
 		tasklet_schedule(&port->task);
 }
 
@@ -278,7 +311,7 @@ static void port_timer(struct timer_list *t)
 {
 	struct sib_port *port = from_timer(port, t, timer);
 
-	tasklet_schedule(&port->task);
+	sib_port_kick(port);
 }
 
 static void mtu_follow(struct sib_port *port, unsigned int lower_mtu)

@@ -288,6 +288,7 @@ struct sib_mcast {
  * struct sib_port - the port of a device; see the head of this file
  * @lock: the port context
  * @task: the port context's softirq
+ * @run: whether @task runs, and has to run again; atomic
  * @timer: schedules @task when link.c wants it; armed by @task
  * @link: link to the peer; guarded by @lock
  * @carrier: last carrier state the link was told; guarded by @lock
@@ -328,6 +329,7 @@ struct sib_mcast {
 struct sib_port {
 	spinlock_t lock;	/* see above */
 	struct tasklet_struct task;
+	unsigned long run;
 	struct timer_list timer;
 	struct sib_link link;
 	bool carrier;
@@ -430,6 +432,7 @@ void sib_port_attach(struct sib_port *port, struct net_device *lower);
 void sib_port_detach(struct sib_port *port);
 void sib_port_lower_changed(struct sib_port *port);
 void sib_port_kick(struct sib_port *port);
+void sib_port_poll(struct sib_port *port);
 void sib_port_barrier(struct sib_port *port);
 void sib_port_set_phys(struct sib_port *port, enum sib_phys_state phys);
 void sib_port_pma_refresh(struct sib_port *port);

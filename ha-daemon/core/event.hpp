@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// What a pair is told, and what it wants done.
+#pragma once
+
+#include "ha-daemon/core/step.hpp"
+#include "ha-daemon/core/view.hpp"
+
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace openipoib::ha
+{
+
+// Everything, read anew. The pair itself is the first lane.
+struct Seen {
+    std::vector<Lane> lanes;
+    bool lost = false; // messages were lost since the last time
+};
+
+// One interface of the pair itself, by a message of its own: early, perhaps
+// late, perhaps twice, perhaps never.
+struct LinkChanged {
+    Side side = Side::primary;
+    int index = 0; // 0: it is gone
+    bool up = false;
+    bool carrier = false;
+};
+
+// The port below an interface, by an event of its HCA.
+struct PortChanged {
+    Side side = Side::primary;
+    std::string why; // why it does not work; "": it does
+};
+
+struct Outcome {
+    Step step;
+    int error = 0; // errno
+    std::string words;
+};
+
+// The answer to a Batch.
+struct BatchDone {
+    std::vector<Outcome> outcomes;
+};
+
+// The answer to an Announce.
+struct Announced {
+};
+
+struct Tick {
+};
+
+// By hand: the other interface, please.
+struct SwitchAsked {
+};
+
+using Event = std::variant<Seen, LinkChanged, PortChanged, BatchDone, Announced, Tick, SwitchAsked>;
+
+// Keep the journal.
+struct Save {
+};
+
+// Change the kernel, in this order, at once. A step that fails does not keep the
+// next from being tried.
+struct Batch {
+    Steps steps;
+};
+
+// Tell the peers where these addresses are now.
+struct Announce {
+    struct To {
+        std::string interface;
+        int index = 0;
+        Items addresses;
+    };
+    std::vector<To> to;
+};
+
+// Read everything anew.
+struct Look {
+};
+
+enum class Severity { debug, info, notice, warning };
+
+struct Say {
+    Severity severity = Severity::info;
+    std::string text;
+};
+
+using Action = std::variant<Save, Batch, Announce, Look, Say>;
+using Actions = std::vector<Action>;
+
+} // namespace openipoib::ha

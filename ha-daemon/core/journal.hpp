@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// What one daemon leaves to the next about a pair.
+#pragma once
+
+#include "ha-daemon/core/view.hpp"
+#include "io/error.hpp"
+
+namespace openipoib::ha
+{
+
+struct Journal {
+    struct Entry {
+        std::uint16_t child = 0; // as Lane
+        Both<int> index;         // of the interfaces
+        Items identity;
+
+        bool operator==(const Entry &) const = default;
+    };
+
+    Side active = Side::primary;
+    // It ended when all was well: what is missing now was removed by somebody.
+    bool clean = false;
+    std::uint64_t moves = 0;
+    std::vector<Entry> lanes;
+
+    bool operator==(const Journal &) const = default;
+};
+
+[[nodiscard]] std::string writeJournal(const Journal &journal);
+// Errors: EBADMSG, with what is wrong.
+[[nodiscard]] io::Result<Journal> readJournal(const std::string &text);
+
+} // namespace openipoib::ha

@@ -1,0 +1,579 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+#include "ha-daemon/core/pair.hpp"
+
+#include "ha-daemon/core/plan.hpp"
+
+#include <algorithm>
+
+namespace openipoib::ha
+{
+
+namespace
+{
+
+using namespace std::chrono_literals;
+
+constexpr Time lookEvery = 10s; // some changes are not announced by the kernel
+constexpr unsigned maxAttempts = 3;
+constexpr Time retryAfter = 10s;
+constexpr unsigned maxAnnouncements = 7;
+constexpr Time firstRepeat = 10ms; // and three times that from then on
+constexpr std::size_t manyMoves = 5;
+constexpr Time manyMovesWithin = 10s;
+constexpr Time calm = 1s; // of a port that flaps
+constexpr std::size_t movesKept = 16;
+constexpr std::size_t decisionsKept = 64;
+
+void append(Steps &to, Steps from)
+{
+    std::ranges::move(from, std::back_inserter(to));
+}
+
+Interface absent(const std::string &name)
+{
+    Interface none;
+    none.name = name;
+    return none;
+}
+
+} // namespace
+
+Pair::Pair(Policy policy, std::optional<Journal> journal)
+    : policy_(policy), journal_(std::move(journal))
+{
+}
+
+Actions Pair::handle(const Event &event, Time at, Time now)
+{
+    at_ = at;
+    now_ = now;
+    actions_.clear();
+    // These are answers, and belong to the event before.
+    if (!std::holds_alternative<BatchDone>(event) && !std::holds_alternative<Announced>(event)) {
+        fresh_ = std::holds_alternative<Seen>(event);
+        given_.clear();
+    }
+    std::visit([this](const auto &one) { on(one); }, event);
+    return std::move(actions_);
+}
+
+std::optional<Time> Pair::wake() const
+{
+    std::optional<Time> first;
+    for (const auto &one : {announceAt_, decideAt_, lookAt_})
+        if (one && (!first || *one < *first))
+            first = one;
+    return first;
+}
+
+Journal Pair::journal(bool ending) const
+{
+    if (!started_ && journal_)
+        return *journal_;
+    Journal out{.active = active_, .clean = ending && started_, .moves = moveCount_, .lanes = {}};
+    for (const auto &[child, lane] : lanes_) {
+        out.lanes.push_back({child, lane.index, lane.identity});
+        if (lane.restoring && !lane.identity.empty())
+            out.clean = false;
+    }
+    return out;
+}
+
+// What happened
+
+void Pair::on(const Seen &seen)
+{
+    lookAt_ = now_ + lookEvery;
+    for (const auto &lane : seen.lanes)
+        lanes_[lane.child].view = lane;
+    // A child that is gone on both sides
+    for (auto &[child, state] : lanes_)
+        if (std::ranges::find(seen.lanes, child, &Lane::child) == seen.lanes.end())
+            for (const Side side : {Side::primary, Side::secondary})
+                state.view.side[side] = absent(state.view.side[side].name);
+    assess();
+    const bool fresh = !started_;
+    if (fresh)
+        start();
+    const Journal before = journal(false);
+    forget();
+    for (auto &[child, state] : lanes_)
+        see(state, seen.lost);
+    decide();
+    reconcile();
+    if (fresh || !(journal(false) == before))
+        act(Save{});
+}
+
+void Pair::on(const LinkChanged &link)
+{
+    if (!started_)
+        return;
+    LaneState &lane = lanes_[0];
+    Interface &interface = lane.view.side[link.side];
+    // One that is new has to be looked at first.
+    if (interface.index != link.index)
+        interface = absent(interface.name);
+    interface.up = interface.index && link.up;
+    interface.carrier = interface.index && link.carrier;
+    if (link.side == active_ && !interface.up)
+        lane.restoring = true;
+    assess();
+    decide();
+    reconcile();
+    act(Look{});
+}
+
+void Pair::on(const PortChanged &port)
+{
+    if (port_[port.side] == port.why)
+        return;
+    port_[port.side] = port.why;
+    if (!started_)
+        return;
+    assess();
+    decide();
+    reconcile();
+    act(Look{});
+}
+
+void Pair::on(const BatchDone &done)
+{
+    busy_ = false;
+    for (const auto &outcome : done.outcomes) {
+        Attempts &attempts = attempts_[outcome.step.text()];
+        if (outcome.error) {
+            attempts.error = outcome.words;
+            if (attempts.count == 1)
+                say(Severity::warning, outcome.step.text() + ": " + outcome.words);
+            continue;
+        }
+        attempts.error.clear();
+        if (outcome.step.act == Act::put) {
+            given_.insert(outcome.step.text());
+            addressed_ = addressed_ || outcome.step.item.isAddress();
+        }
+        for (auto &[child, lane] : lanes_)
+            if (lane.view.side[Side::primary].name == outcome.step.interface ||
+                lane.view.side[Side::secondary].name == outcome.step.interface)
+                predict(outcome.step, lane.view);
+    }
+    if (moving_) {
+        moves_.back().steps += done.outcomes.size();
+        moves_.back().failed += static_cast<std::size_t>(
+            std::ranges::count_if(done.outcomes, [](const Outcome &one) { return one.error; }));
+    }
+    reconcile();
+}
+
+void Pair::on(const Announced &)
+{
+    if (!moves_.empty() && moves_.back().announced == Time{})
+        moves_.back().announced = now_;
+}
+
+void Pair::on(const Tick &)
+{
+    if (announceAt_ && now_ >= *announceAt_)
+        announce();
+    if (decideAt_ && now_ >= *decideAt_) {
+        decideAt_.reset();
+        decide();
+        reconcile();
+    }
+    if (lookAt_ && now_ >= *lookAt_) {
+        lookAt_ = now_ + lookEvery;
+        act(Look{});
+    }
+}
+
+void Pair::on(const SwitchAsked &)
+{
+    const Side to = other(active_);
+    const std::string why = !started_ ? "nothing is known yet" : unfit(to);
+    if (!why.empty() || !health_[to].good()) {
+        decided(Severity::warning, "not switched to " + name(to) +
+                                       " by hand: " + (why.empty() ? health_[to].why() : why));
+        return;
+    }
+    move(to, "by hand");
+    held_ = true;
+    reconcile();
+    act(Look{});
+}
+
+// What it means
+
+void Pair::start()
+{
+    started_ = true;
+    if (journal_) {
+        active_ = journal_->active;
+        moveCount_ = journal_->moves;
+        for (const auto &entry : journal_->lanes) {
+            LaneState &lane = lanes_[entry.child];
+            lane.index = entry.index;
+            lane.identity = entry.identity;
+            lane.restoring = !journal_->clean;
+        }
+        decided(Severity::info, "going on with " + name(active_));
+        journal_.reset();
+        return;
+    }
+    const auto &own = lanes_[0].view.side;
+    const auto addressed = [](const Interface &interface) {
+        return std::ranges::any_of(interface.items, &Item::isAddress);
+    };
+    if (!addressed(own[Side::primary]) && addressed(own[Side::secondary]))
+        active_ = Side::secondary;
+    decided(Severity::info, name(active_) + " has the identity");
+}
+
+void Pair::see(LaneState &lane, bool lost)
+{
+    const Interface &active = lane.view.side[active_];
+    const int before = lane.index[active_];
+    if (!active.index || !active.up || lost || (before && before != active.index))
+        lane.restoring = true;
+    for (const Side side : {Side::primary, Side::secondary})
+        lane.index[side] = lane.view.side[side].index;
+    if (!active.index || !active.up)
+        return;
+    const Steps missing = planPuts(lane.identity, active);
+    if (!lane.restoring ||
+        std::ranges::all_of(missing, [this](const Step &step) { return isSick(step); }))
+        adopt(lane);
+}
+
+// Attempts at what is no longer called for
+void Pair::forget()
+{
+    std::set<std::string> wanted;
+    const auto want = [&](const Steps &steps) {
+        for (const auto &step : steps)
+            wanted.insert(step.text());
+    };
+    for (const auto &[child, lane] : lanes_) {
+        const Interface &active = lane.view.side[active_];
+        const Interface &standby = lane.view.side[other(active_)];
+        want(planPuts(lane.identity, active));
+        want(planDrops(lane.identity, active, standby));
+        want(planStandby(active, standby, true));
+        want(planGuard(active));
+        want(planGuard(standby));
+    }
+    std::erase_if(attempts_, [&](const auto &one) { return !wanted.contains(one.first); });
+}
+
+// The identity is what the active interface has, and what could not be given to
+// it.
+void Pair::adopt(LaneState &lane)
+{
+    const Interface &active = lane.view.side[active_];
+    Items identity = identityOf(active);
+    for (const auto &item : lane.identity)
+        if (!has(identity, item) && isSick({Act::put, active.name, active.index, item, {}, {}}))
+            identity.push_back(item);
+    lane.identity = std::move(identity);
+    lane.restoring = false;
+}
+
+std::string Pair::whyBad(Side side) const
+{
+    const auto lane = lanes_.find(0);
+    if (lane == lanes_.end())
+        return "not seen yet";
+    const Interface &interface = lane->second.view.side[side];
+    if (!interface.index)
+        return "there is no " + interface.name;
+    if (!interface.infiniband)
+        return interface.name + " is not an IPoIB interface";
+    if (!interface.up)
+        return interface.name + " is set down";
+    if (!port_[side].empty())
+        return port_[side];
+    return interface.carrier ? "" : interface.name + " has no carrier";
+}
+
+// Why it must not be used even though it works
+std::string Pair::unfit(Side side) const
+{
+    const auto lane = lanes_.find(0);
+    if (lane == lanes_.end())
+        return "not seen yet";
+    const Interface &one = lane->second.view.side[side];
+    const Interface &now = lane->second.view.side[other(side)];
+    if (one.enslaved)
+        return one.name + " belongs to another interface";
+    if (one.pkey && now.pkey && (one.pkey & 0x7FFF) != (now.pkey & 0x7FFF))
+        return one.name + " and " + now.name + " are in different partitions";
+    return {};
+}
+
+void Pair::assess()
+{
+    for (const Side side : {Side::primary, Side::secondary}) {
+        const bool was = health_[side].good();
+        const bool first = !started_;
+        health_[side].note(whyBad(side), now_);
+        if (!first && was != health_[side].good())
+            decided(Severity::notice, health_[side].good()
+                                          ? name(side) + " works again"
+                                          : name(side) + " has failed: " + health_[side].why());
+    }
+}
+
+// What is done about it
+
+bool Pair::flapping() const
+{
+    return moves_.size() >= manyMoves &&
+           now_ - moves_[moves_.size() - manyMoves].decided < manyMovesWithin;
+}
+
+void Pair::decide()
+{
+    if (!started_ || moving_)
+        return;
+    if (health_[active_].good()) {
+        waiting_.clear();
+        decideFailback();
+        return;
+    }
+    const Side to = other(active_);
+    std::string why = health_[to].good() ? unfit(to) : health_[to].why();
+    if (why.empty() && flapping() && now_ < health_[to].stableFrom(calm)) {
+        wakeAt(health_[to].stableFrom(calm));
+        why = "too many failovers; waiting for " + name(to) + " to be stable";
+    }
+    if (why.empty()) {
+        move(to, health_[active_].why());
+        return;
+    }
+    if (why != waiting_)
+        decided(Severity::warning, name(active_) + " keeps the identity: " + why);
+    waiting_ = why;
+}
+
+void Pair::decideFailback()
+{
+    const Health &primary = health_[Side::primary];
+    if (!policy_.failback || held_ || active_ == Side::primary || !primary.good() ||
+        !unfit(Side::primary).empty())
+        return;
+    const Time from = primary.stableFrom(primary.failures() > 1 ? std::max(*policy_.failback, calm)
+                                                                : *policy_.failback);
+    if (now_ >= from)
+        move(Side::primary, name(Side::primary) + " works again");
+    else
+        wakeAt(from);
+}
+
+void Pair::move(Side to, const std::string &cause)
+{
+    decided(Severity::notice, "moving from " + name(active_) + " to " + name(to) + ": " + cause);
+    active_ = to;
+    moving_ = true;
+    held_ = false;
+    waiting_.clear();
+    announceAt_.reset();
+    ++moveCount_;
+    moves_.push_back({.to = to, .cause = cause, .event = at_, .decided = now_});
+    if (moves_.size() > movesKept)
+        moves_.pop_front();
+    // The new one is believed only when it has been seen to have everything.
+    for (auto &[child, lane] : lanes_)
+        lane.restoring = true;
+    attempts_.clear();
+}
+
+// Until what is seen is what should be, one kind of change at a time.
+void Pair::reconcile()
+{
+    if (!started_ || busy_)
+        return;
+    Steps steps = puts();
+    if (steps.empty())
+        steps = drops();
+    if (steps.empty()) {
+        settle();
+        steps = standbySteps();
+    }
+    if (steps.empty())
+        return;
+    busy_ = true;
+    act(Batch{std::move(steps)});
+}
+
+Steps Pair::puts()
+{
+    Steps steps;
+    for (const auto &[child, lane] : lanes_) {
+        const Interface &active = lane.view.side[active_];
+        if (!active.up)
+            continue;
+        append(steps, planPuts(lane.identity, active));
+        if (moving_)
+            append(steps, planPeers(lane.view.side[other(active_)], active));
+    }
+    return allowed(std::move(steps));
+}
+
+// Only what the active interface certainly has is taken from the other: it has
+// just been seen there, or given to it. For the rest the next look is waited for.
+Steps Pair::drops()
+{
+    Steps steps;
+    for (const auto &[child, lane] : lanes_) {
+        const Interface &active = lane.view.side[active_];
+        const Interface &standby = lane.view.side[other(active_)];
+        Steps some = planDrops(lane.identity, active, standby);
+        std::erase_if(some, [&](const Step &step) {
+            const Step put{Act::put, active.name, active.index, step.item, {}, {}};
+            return !fresh_ && !given_.contains(put.text());
+        });
+        if (!some.empty())
+            append(steps, planGuard(standby));
+        append(steps, std::move(some));
+    }
+    return allowed(std::move(steps));
+}
+
+Steps Pair::standbySteps()
+{
+    Steps steps;
+    for (const auto &[child, lane] : lanes_) {
+        const Interface &standby = lane.view.side[other(active_)];
+        const bool wake = !woken_.contains(standby.index);
+        for (const Side side : {Side::primary, Side::secondary})
+            append(steps, planGuard(lane.view.side[side]));
+        if (lane.view.side[active_].up)
+            append(steps, planStandby(lane.view.side[active_], standby, wake));
+    }
+    steps = allowed(std::move(steps));
+    for (const auto &step : steps)
+        if (step.act == Act::up)
+            woken_.insert(step.index);
+    return steps;
+}
+
+// Without what was tried often enough for now; the rest counts as tried.
+Steps Pair::allowed(Steps steps)
+{
+    std::erase_if(steps, [this](const Step &step) {
+        Attempts &attempts = attempts_[step.text()];
+        if (attempts.count >= maxAttempts && now_ < attempts.next)
+            return true;
+        ++attempts.count;
+        attempts.next = now_ + retryAfter;
+        return false;
+    });
+    return steps;
+}
+
+bool Pair::isSick(const Step &step) const
+{
+    const auto attempts = attempts_.find(step.text());
+    return attempts != attempts_.end() && attempts->second.count >= maxAttempts;
+}
+
+// Everything has been done that can be done now.
+void Pair::settle()
+{
+    for (const auto &[child, lane] : lanes_) {
+        for (const Side side : {Side::primary, Side::secondary})
+            if (lane.view.side[side].index && lane.view.side[side].up)
+                woken_.insert(lane.view.side[side].index);
+    }
+    if (moving_) {
+        finishMove();
+    } else if (addressed_) {
+        addressed_ = false;
+        announcements_ = 0;
+        announce();
+    }
+}
+
+void Pair::finishMove()
+{
+    moving_ = false;
+    addressed_ = false;
+    moves_.back().moved = now_;
+    announcements_ = 0;
+    announce();
+    act(Save{});
+    act(Look{});
+    decided(Severity::notice, name(active_) + " has the identity after " +
+                                  std::to_string((now_ - moves_.back().event).count()) +
+                                  " us, with " + std::to_string(moves_.back().steps) +
+                                  " changes, of which " + std::to_string(moves_.back().failed) +
+                                  " failed");
+}
+
+// A lost announcement must not strand a peer: it is repeated.
+void Pair::announce()
+{
+    announceAt_.reset();
+    if (!policy_.announce)
+        return;
+    Announce out;
+    for (const auto &[child, lane] : lanes_) {
+        const Interface &active = lane.view.side[active_];
+        Announce::To to{active.name, active.index, {}};
+        std::ranges::copy_if(active.items, std::back_inserter(to.addresses), &Item::isAddress);
+        if (to.index && !to.addresses.empty())
+            out.to.push_back(std::move(to));
+    }
+    if (out.to.empty())
+        return;
+    act(std::move(out));
+    Time wait = firstRepeat;
+    for (unsigned i = 0; i < announcements_; ++i)
+        wait *= 3;
+    if (++announcements_ < maxAnnouncements)
+        announceAt_ = now_ + wait;
+}
+
+// What is said
+
+std::vector<std::string> Pair::standbyLacks() const
+{
+    std::vector<std::string> lacks;
+    const Side side = other(active_);
+    if (!health_[side].good())
+        lacks.push_back(health_[side].why());
+    if (const auto why = unfit(side); !why.empty())
+        lacks.push_back(why);
+    for (const auto &[child, lane] : lanes_) {
+        const Interface &active = lane.view.side[active_];
+        const Interface &standby = lane.view.side[side];
+        if (child && !standby.index)
+            lacks.push_back("there is no " + standby.name);
+        if (active.index && standby.index)
+            for (const auto &step : planStandby(active, standby, child != 0))
+                lacks.push_back("not done: " + step.text());
+    }
+    return lacks;
+}
+
+const std::string &Pair::name(Side side) const
+{
+    static const std::string unknown = "?";
+    const auto lane = lanes_.find(0);
+    return lane == lanes_.end() ? unknown : lane->second.view.side[side].name;
+}
+
+void Pair::decided(Severity severity, const std::string &text)
+{
+    decisions_.push_back({now_, text});
+    if (decisions_.size() > decisionsKept)
+        decisions_.pop_front();
+    say(severity, text);
+}
+
+void Pair::say(Severity severity, std::string text)
+{
+    act(Say{severity, std::move(text)});
+}
+
+} // namespace openipoib::ha

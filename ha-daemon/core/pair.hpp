@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// Two interfaces with one IP identity: which has it, and what has to be done.
+//
+// Pure: it is told events and answers with actions. One thing drives all of it:
+// the identity belongs on the active interface and nowhere else, and what is
+// seen is compared with that. A failover changes which interface is the active
+// one, a restart reads it from the journal; the rest is the same.
+//
+// The identity is what the active interface was seen to have while it was up. An
+// interface that has been down or away, or whose messages were lost, is given
+// back what it has lost before what it has is believed again.
+#pragma once
+
+#include "ha-daemon/core/event.hpp"
+#include "ha-daemon/core/health.hpp"
+#include "ha-daemon/core/journal.hpp"
+
+#include <deque>
+#include <set>
+
+namespace openipoib::ha
+{
+
+struct Policy {
+    // After how long a stable primary takes over again; nullopt: never.
+    std::optional<Time> failback;
+    bool announce = true;
+};
+
+// Whether the kernel takes a step is not known before; how often it was tried.
+struct Attempts {
+    unsigned count = 0;
+    Time next{}; // not before
+    std::string error;
+};
+
+struct LaneState {
+    Lane view;
+    Items identity;
+    Both<int> index; // as last seen
+    bool restoring = false;
+};
+
+// One failover: when what happened.
+struct Move {
+    Side to = Side::primary;
+    std::string cause;
+    Time event{};     // the kernel had spoken
+    Time decided{};   // and the pair had answered
+    Time moved{};     // the identity was on the other interface
+    Time announced{}; // 0: not (yet)
+    std::size_t steps = 0;
+    std::size_t failed = 0;
+};
+
+struct Decision {
+    Time at{};
+    std::string text;
+};
+
+class Pair
+{
+  public:
+    Pair(Policy policy, std::optional<Journal> journal);
+
+    // @at: when the kernel spoke; @now: not before @at.
+    [[nodiscard]] Actions handle(const Event &event, Time at, Time now);
+    // When to send a Tick, if nothing else happens.
+    [[nodiscard]] std::optional<Time> wake() const;
+    // What a successor has to know; @ending: nobody is in charge until then.
+    [[nodiscard]] Journal journal(bool ending) const;
+
+    void configure(Policy policy) { policy_ = policy; }
+
+    [[nodiscard]] bool started() const { return started_; }
+    [[nodiscard]] Side active() const { return active_; }
+    [[nodiscard]] const Health &health(Side side) const { return health_[side]; }
+    [[nodiscard]] const Policy &policy() const { return policy_; }
+    [[nodiscard]] const std::map<std::uint16_t, LaneState> &lanes() const { return lanes_; }
+    [[nodiscard]] const std::map<std::string, Attempts> &failing() const { return attempts_; }
+    [[nodiscard]] const std::deque<Move> &moves() const { return moves_; }
+    [[nodiscard]] std::uint64_t moveCount() const { return moveCount_; }
+    [[nodiscard]] const std::deque<Decision> &decisions() const { return decisions_; }
+    // Why the other interface could not take over, or would lack something.
+    [[nodiscard]] std::vector<std::string> standbyLacks() const;
+
+  private:
+    void on(const Seen &seen);
+    void on(const LinkChanged &link);
+    void on(const PortChanged &port);
+    void on(const BatchDone &done);
+    void on(const Announced &);
+    void on(const Tick &);
+    void on(const SwitchAsked &);
+
+    void start();
+    void see(LaneState &lane, bool lost);
+    void forget();
+    void adopt(LaneState &lane);
+    void assess();
+    void decide();
+    void decideFailback();
+    void move(Side to, const std::string &cause);
+    void reconcile();
+    void settle();
+    void finishMove();
+    void announce();
+    [[nodiscard]] Steps puts();
+    [[nodiscard]] Steps drops();
+    [[nodiscard]] Steps standbySteps();
+    [[nodiscard]] Steps allowed(Steps steps);
+    [[nodiscard]] bool isSick(const Step &step) const;
+    [[nodiscard]] std::string whyBad(Side side) const;
+    [[nodiscard]] std::string unfit(Side side) const;
+    [[nodiscard]] bool flapping() const;
+    [[nodiscard]] const std::string &name(Side side) const;
+    void decided(Severity severity, const std::string &text);
+    void say(Severity severity, std::string text);
+    void act(Action action) { actions_.push_back(std::move(action)); }
+    void wakeAt(Time time) { decideAt_ = decideAt_ ? std::min(*decideAt_, time) : time; }
+
+    Policy policy_;
+    std::optional<Journal> journal_; // of the one before; until started
+    bool started_ = false;
+    Side active_ = Side::primary;
+    std::map<std::uint16_t, LaneState> lanes_;
+    Both<Health> health_;
+    Both<std::string> port_; // why the port does not work
+    std::map<std::string, Attempts> attempts_;
+    std::set<int> woken_; // indexes of interfaces that were set up once
+    bool busy_ = false;   // a batch is under way
+    bool moving_ = false;
+    bool addressed_ = false; // the active interface was given an address
+    bool held_ = false;      // switched by hand: no failback
+    std::string waiting_;    // why nothing is done about a failure
+    std::deque<Move> moves_;
+    std::uint64_t moveCount_ = 0;
+    std::deque<Decision> decisions_;
+    unsigned announcements_ = 0; // since the last move
+    std::optional<Time> announceAt_;
+    std::optional<Time> decideAt_;
+    std::optional<Time> lookAt_;
+
+    // Of the event that is being handled
+    bool fresh_ = false;          // everything has just been seen
+    std::set<std::string> given_; // steps by which the active interface got something
+    Actions actions_;
+    Time at_{};
+    Time now_{};
+};
+
+} // namespace openipoib::ha

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+#include "ha-daemon/core/step.hpp"
+
+namespace openipoib::ha
+{
+
+namespace
+{
+
+std::string kindText(Kind kind)
+{
+    switch (kind) {
+    case Kind::address4:
+    case Kind::address6:
+        return "address";
+    case Kind::rule:
+        return "rule";
+    case Kind::route4:
+    case Kind::route6:
+        return "route";
+    case Kind::neighbour:
+        return "neighbour";
+    case Kind::peer:
+        return "peer";
+    }
+    return "?";
+}
+
+} // namespace
+
+std::string Step::text() const
+{
+    switch (act) {
+    case Act::put:
+        return interface + ": add " + kindText(item.kind) + " " + item.key;
+    case Act::drop:
+        return interface + ": remove " + kindText(item.kind) + " " + item.key;
+    case Act::up:
+        return interface + ": set up";
+    case Act::mode:
+        return interface + ": mode " + value;
+    case Act::mtu:
+        return interface + ": MTU " + value;
+    case Act::setting:
+        return interface + ": " + name + " " + value;
+    }
+    return "?";
+}
+
+} // namespace openipoib::ha

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// What a pair does about each thing that can happen to it.
+#include "ha_world.hpp"
+
+namespace openipoib::ha
+{
+namespace
+{
+
+using namespace std::chrono_literals;
+
+const Items identity{item(Kind::address4, "10.0.0.1/24"), item(Kind::address4, "10.0.0.9/24"),
+                     item(Kind::address6, "fd00::1/64"),  item(Kind::rule, "from all iif"),
+                     item(Kind::route4, "default"),       item(Kind::route6, "fd01::/64"),
+                     item(Kind::neighbour, "10.0.0.7")};
+
+class HaPair : public testing::Test
+{
+  protected:
+    World world;
+
+    void SetUp() override
+    {
+        for (const auto &one : identity)
+            world.kernel.give(Side::primary, one);
+        world.kernel.give(Side::primary, item(Kind::peer, "10.0.0.2"));
+    }
+    void cut(Side side)
+    {
+        world.kernel.port[side] = "the port is down";
+        world.announcePort(side);
+        world.deliverAll();
+    }
+    void mend(Side side)
+    {
+        world.kernel.port[side] = "";
+        world.announcePort(side);
+        world.deliverAll();
+    }
+    void link(Side side)
+    {
+        world.announceLink(side);
+        world.deliverAll();
+    }
+    [[nodiscard]] bool said(const std::string &text) const
+    {
+        return std::ranges::any_of(world.said, [&](const std::string &one) {
+            return one.find(text) != std::string::npos;
+        });
+    }
+};
+
+TEST_F(HaPair, NothingIsMovedWithoutCause)
+{
+    world.start();
+    world.quiesce();
+    EXPECT_EQ(world.active(), Side::primary);
+    world.expectOn(Side::primary, identity);
+    EXPECT_EQ(world.done,
+              (std::vector<std::string>{"ib0: arp_ignore 1", "ib0: promote_secondaries 1",
+                                        "ib1: arp_ignore 1", "ib1: promote_secondaries 1"}));
+    EXPECT_EQ(world.announcements, 0u);
+    EXPECT_TRUE(world.pair->standbyLacks().empty());
+}
+
+TEST_F(HaPair, FailoverMovesEverythingInOrder)
+{
+    world.start();
+    world.done.clear();
+    cut(Side::primary);
+    EXPECT_EQ(world.active(), Side::secondary);
+    world.expectOn(Side::secondary, identity);
+    EXPECT_TRUE(has(world.kernel.side[Side::secondary].items, item(Kind::peer, "10.0.0.2")));
+    EXPECT_EQ(
+        world.done,
+        (std::vector<std::string>{
+            "ib1: add address 10.0.0.1/24", "ib1: add address 10.0.0.9/24",
+            "ib1: add address fd00::1/64", "ib1: add rule from all iif", "ib1: add route default",
+            "ib1: add route fd01::/64", "ib1: add neighbour 10.0.0.7", "ib1: add peer 10.0.0.2",
+            "ib0: remove neighbour 10.0.0.7", "ib0: remove route fd01::/64",
+            "ib0: remove rule from all iif", "ib0: remove address fd00::1/64",
+            "ib0: remove address 10.0.0.9/24", "ib0: remove address 10.0.0.1/24"}));
+    ASSERT_EQ(world.pair->moves().size(), 1u);
+    const Move &move = world.pair->moves().front();
+    EXPECT_EQ(move.cause, "the port is down");
+    EXPECT_LE(move.event, move.decided);
+    EXPECT_LE(move.decided, move.moved);
+    EXPECT_LE(move.moved, move.announced);
+    EXPECT_EQ(move.failed, 0u);
+}
+
+TEST_F(HaPair, AnnouncementsAreRepeatedAndEnd)
+{
+    world.start();
+    cut(Side::primary);
+    EXPECT_EQ(world.announcements, 1u);
+    world.pass(45ms);
+    EXPECT_EQ(world.announcements, 3u);
+    world.pass(1min);
+    EXPECT_EQ(world.announcements, 7u);
+    world.pass(10min);
+    EXPECT_EQ(world.announcements, 7u);
+}
+
+TEST_F(HaPair, AnnouncementsCanBeTurnedOff)
+{
+    world.policy.announce = false;
+    world.start();
+    cut(Side::primary);
+    world.quiesce();
+    EXPECT_EQ(world.announcements, 0u);
+    world.expectOn(Side::secondary, identity);
+}
+
+TEST_F(HaPair, EveryKindOfFailureMoves)
+{
+    world.start();
+    world.kernel.side[Side::primary].carrier = false;
+    link(Side::primary);
+    EXPECT_EQ(world.active(), Side::secondary);
+    world.kernel.side[Side::primary].carrier = true;
+    link(Side::primary);
+    world.kernel.setUp(Side::secondary, false);
+    link(Side::secondary);
+    EXPECT_EQ(world.active(), Side::primary);
+    world.expectOn(Side::primary, identity);
+    world.kernel.setUp(Side::secondary, true);
+    link(Side::secondary);
+    world.kernel.unplug(Side::primary);
+    link(Side::primary);
+    EXPECT_EQ(world.active(), Side::secondary);
+    world.expectOn(Side::secondary, identity);
+}
+
+TEST_F(HaPair, WithBothPortsDownTheIdentityWaits)
+{
+    world.start();
+    cut(Side::secondary);
+    cut(Side::primary);
+    EXPECT_EQ(world.active(), Side::primary);
+    world.expectOn(Side::primary, identity);
+    EXPECT_TRUE(said("ib0 keeps the identity: the port is down"));
+    mend(Side::secondary);
+    EXPECT_EQ(world.active(), Side::secondary);
+    world.expectOn(Side::secondary, identity);
+}
+
+TEST_F(HaPair, WhatASetDownTookIsGivenBack)
+{
+    world.start();
+    cut(Side::secondary);
+    world.kernel.setUp(Side::primary, false);
+    link(Side::primary);
+    world.kernel.setUp(Side::primary, true);
+    link(Side::primary);
+    world.expectOn(Side::primary, identity);
+}
+
+TEST_F(HaPair, WhatHotUnplugTookIsGivenBack)
+{
+    world.start();
+    cut(Side::secondary);
+    world.kernel.unplug(Side::primary);
+    link(Side::primary);
+    world.kernel.plug(Side::primary);
+    link(Side::primary);
+    world.expectOn(Side::primary, identity);
+    EXPECT_EQ(world.active(), Side::primary);
+}
+
+TEST_F(HaPair, LostMessagesLoseNothing)
+{
+    world.start();
+    world.kernel.setUp(Side::primary, false);
+    world.kernel.setUp(Side::primary, true);
+    world.lose();
+    world.deliverAll();
+    world.expectOn(Side::primary, identity);
+}
+
+TEST_F(HaPair, FailbackNever)
+{
+    world.start();
+    cut(Side::primary);
+    mend(Side::primary);
+    world.quiesce();
+    EXPECT_EQ(world.active(), Side::secondary);
+}
+
+TEST_F(HaPair, FailbackWhenStable)
+{
+    world.policy.failback = 5s;
+    world.start();
+    cut(Side::primary);
+    mend(Side::primary);
+    world.pass(4s);
+    EXPECT_EQ(world.active(), Side::secondary);
+    world.pass(2s);
+    EXPECT_EQ(world.active(), Side::primary);
+    world.expectOn(Side::primary, identity);
+    // Failing again, it is trusted later.
+    cut(Side::primary);
+    mend(Side::primary);
+    world.pass(6s);
+    EXPECT_EQ(world.active(), Side::secondary);
+    world.pass(5s);
+    EXPECT_EQ(world.active(), Side::primary);
+}
+
+TEST_F(HaPair, FailbackAtOnce)
+{
+    world.policy.failback = 0s;
+    world.start();
+    cut(Side::primary);
+    mend(Side::primary);
+    EXPECT_EQ(world.active(), Side::primary);
+}
+
+TEST_F(HaPair, FlappingIsDamped)
+{
+    world.policy.failback = 0s;
+    world.start();
+    for (int i = 0; i < 100; ++i) {
+        const Side side = world.active();
+        cut(side);
+        mend(side);
+        world.pass(10ms);
+    }
+    EXPECT_LT(world.pair->moveCount(), 20u);
+    world.quiesce();
+    EXPECT_EQ(world.active(), Side::primary);
+    world.expectOn(Side::primary, identity);
+}
+
+TEST_F(HaPair, SwitchByHandStays)
+{
+    world.policy.failback = 0s;
+    world.start();
+    world.tell(SwitchAsked{});
+    world.quiesce();
+    EXPECT_EQ(world.active(), Side::secondary);
+    world.expectOn(Side::secondary, identity);
+    cut(Side::primary);
+    world.tell(SwitchAsked{});
+    EXPECT_EQ(world.active(), Side::secondary);
+    EXPECT_TRUE(said("not switched to ib0 by hand: the port is down"));
+}
+
+TEST_F(HaPair, AddressesOfOthersStay)
+{
+    const Item foreign = item(Kind::address4, "192.168.7.1/24");
+    world.kernel.give(Side::secondary, foreign);
+    world.start();
+    cut(Side::primary);
+    world.quiesce();
+    EXPECT_TRUE(has(world.kernel.side[Side::secondary].items, foreign));
+    EXPECT_FALSE(has(world.kernel.side[Side::primary].items, foreign));
+}
+
+TEST_F(HaPair, ChangesByTheAdministratorAreFollowed)
+{
+    world.start();
+    world.kernel.take(Side::primary, identity[1]);
+    world.kernel.give(Side::primary, item(Kind::address6, "fd00::99/64"));
+    world.look();
+    cut(Side::primary);
+    world.quiesce();
+    world.expectOn(Side::secondary, {identity[0], item(Kind::address6, "fd00::99/64")});
+    EXPECT_EQ(world.kernel.holders(identity[1]), 0);
+}
+
+TEST_F(HaPair, ARefusedAddressStaysWhereItIs)
+{
+    world.kernel.refused = {"ib1: add address 10.0.0.9/24"};
+    world.start();
+    cut(Side::primary);
+    world.quiesce();
+    EXPECT_TRUE(has(world.kernel.side[Side::primary].items, identity[1]));
+    world.expectOn(Side::secondary, {identity[0], identity[2], identity[4]});
+    EXPECT_EQ(world.pair->failing().count("ib1: add address 10.0.0.9/24"), 1u);
+    // It is tried again, seldom.
+    world.kernel.refused.clear();
+    world.quiesce();
+    world.expectOn(Side::secondary, identity);
+}
+
+TEST_F(HaPair, TheStandbyIsKeptFit)
+{
+    Interface &standby = world.kernel.side[Side::secondary];
+    Interface &active = world.kernel.side[Side::primary];
+    active.connected = true;
+    active.mtu = 65520;
+    active.settings["umcast"] = "1";
+    standby.up = false;
+    world.start();
+    EXPECT_TRUE(standby.up);
+    EXPECT_EQ(standby.connected, true);
+    EXPECT_EQ(standby.mtu, 65520u);
+    EXPECT_EQ(standby.settings["umcast"], "1");
+    // Set down by somebody, it stays down.
+    world.kernel.setUp(Side::secondary, false);
+    link(Side::secondary);
+    world.quiesce();
+    EXPECT_FALSE(standby.up);
+    ASSERT_FALSE(world.pair->standbyLacks().empty());
+    EXPECT_EQ(world.pair->standbyLacks().front(), "ib1 is set down");
+}
+
+TEST_F(HaPair, AnInterfaceOfAnotherPartitionIsNoStandby)
+{
+    world.kernel.side[Side::secondary].pkey = 0x8001;
+    world.start();
+    cut(Side::primary);
+    EXPECT_EQ(world.active(), Side::primary);
+    EXPECT_TRUE(said("ib1 and ib0 are in different partitions"));
+    world.expectOn(Side::primary, identity);
+}
+
+TEST_F(HaPair, ACleanStopLeavesDeletionsToOthers)
+{
+    world.start();
+    cut(Side::primary);
+    world.stop();
+    world.kernel.take(Side::secondary, identity[1]);
+    world.start();
+    world.quiesce();
+    EXPECT_EQ(world.active(), Side::secondary);
+    EXPECT_EQ(world.kernel.holders(identity[1]), 0);
+}
+
+TEST_F(HaPair, AJournalThatIsNoneIsRefused)
+{
+    for (const char *text :
+         {"", "{}", "[]", "null", "{\"format\":2}", "{\"format\":1,\"active\":3}"})
+        EXPECT_FALSE(readJournal(text)) << text;
+    world.start();
+    Journal journal = world.pair->journal(true);
+    EXPECT_TRUE(journal.clean);
+    EXPECT_EQ(journal.lanes.front().identity.size(), identity.size());
+    EXPECT_EQ(readJournal(writeJournal(journal)).value(), journal);
+}
+
+} // namespace
+} // namespace openipoib::ha

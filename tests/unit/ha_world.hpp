@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// A kernel with two interfaces, and a daemon on it that can be killed. The
+// kernel takes away what Linux takes away: IPv6 addresses and routes with a link
+// that is set down, IPv4 routes with the last IPv4 address, secondary addresses
+// with their primary. Its messages may come late, twice, or not at all.
+#pragma once
+
+#include "ha-daemon/core/pair.hpp"
+#include "ha-daemon/core/plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+namespace openipoib::ha
+{
+
+inline Item item(Kind kind, const std::string &key)
+{
+    return {.kind = kind, .key = key, .body = {static_cast<std::uint8_t>(kind)}};
+}
+
+class FakeKernel
+{
+  public:
+    Both<Interface> side;
+    Both<std::string> port;        // why it does not work
+    std::set<std::string> refused; // texts of steps
+    int nextIndex = 10;
+
+    FakeKernel()
+    {
+        plug(Side::primary);
+        plug(Side::secondary);
+    }
+
+    void plug(Side which)
+    {
+        side[which] = {};
+        side[which].name = which == Side::primary ? "ib0" : "ib1";
+        side[which].index = nextIndex++;
+        side[which].infiniband = true;
+        side[which].up = side[which].carrier = true;
+        side[which].pkey = 0xFFFF;
+        side[which].mtu = 2044;
+        side[which].connected = false;
+        side[which].settings = {{"arp_ignore", "0"}, {"promote_secondaries", "0"}, {"umcast", "0"}};
+    }
+    void unplug(Side which)
+    {
+        side[which] = {};
+        side[which].name = which == Side::primary ? "ib0" : "ib1";
+    }
+    void setUp(Side which, bool up)
+    {
+        Interface &one = side[which];
+        one.up = one.index && up;
+        if (!up)
+            std::erase_if(one.items, [](const Item &i) {
+                return i.kind != Kind::address4 && i.kind != Kind::rule;
+            });
+    }
+    void give(Side which, const Item &one)
+    {
+        if (!has(side[which].items, one))
+            side[which].items.push_back(one);
+    }
+    void take(Side which, const Item &one)
+    {
+        auto &items = side[which].items;
+        const auto at = std::ranges::find_if(items, [&](const Item &i) { return i.is(one); });
+        if (at == items.end())
+            return;
+        const bool first = std::none_of(items.begin(), at, isAddress4);
+        items.erase(at);
+        if (one.kind != Kind::address4)
+            return;
+        // The primary takes its secondaries along, the last one the routes.
+        if (first && side[which].settings["promote_secondaries"] != "1")
+            std::erase_if(items, isAddress4);
+        if (std::ranges::none_of(items, isAddress4))
+            std::erase_if(items, [](const Item &i) { return i.kind == Kind::route4; });
+    }
+
+    // errno
+    int execute(const Step &step)
+    {
+        const Side which = step.interface == "ib0" ? Side::primary : Side::secondary;
+        Interface &one = side[which];
+        if (!one.index || one.index != step.index)
+            return ENODEV;
+        if (refused.contains(step.text()))
+            return EINVAL;
+        switch (step.act) {
+        case Act::put:
+            return put(which, step.item);
+        case Act::drop:
+            take(which, step.item);
+            return 0;
+        case Act::up:
+            one.up = true;
+            return 0;
+        case Act::mode:
+            one.connected = step.value == "connected";
+            return 0;
+        case Act::mtu:
+            one.mtu = static_cast<unsigned>(std::stoul(step.value));
+            return 0;
+        case Act::setting:
+            one.settings[step.name] = step.value;
+            return 0;
+        }
+        return EINVAL;
+    }
+
+    [[nodiscard]] bool good(Side which) const
+    {
+        return side[which].index && side[which].up && side[which].carrier && port[which].empty();
+    }
+    [[nodiscard]] int holders(const Item &one) const
+    {
+        return has(side[Side::primary].items, one) + has(side[Side::secondary].items, one);
+    }
+
+  private:
+    static bool isAddress4(const Item &i) { return i.kind == Kind::address4; }
+
+    int put(Side which, const Item &what)
+    {
+        Interface &one = side[which];
+        const bool route = what.kind == Kind::route4 || what.kind == Kind::route6;
+        if ((route || what.kind == Kind::address6) && !one.up)
+            return ENETDOWN;
+        if (what.kind == Kind::route4 && std::ranges::none_of(one.items, isAddress4))
+            return ENETUNREACH;
+        give(which, what);
+        if (what.kind == Kind::route4)
+            std::erase_if(side[other(which)].items, [&](const Item &i) { return i.is(what); });
+        return 0;
+    }
+};
+
+class World
+{
+  public:
+    FakeKernel kernel;
+    std::unique_ptr<Pair> pair;
+    std::string saved; // the journal
+    Policy policy;
+    Time now{1'000'000};
+    int stepsUntilKill = -1; // -1: it lives
+    unsigned announcements = 0;
+    std::vector<std::string> done; // steps that changed something
+    std::vector<std::string> said;
+
+    void start()
+    {
+        std::optional<Journal> journal;
+        if (!saved.empty())
+            journal = readJournal(saved).value();
+        pair = std::make_unique<Pair>(policy, journal);
+        queue_.clear();
+        lost_ = false;
+        for (const Side side : {Side::primary, Side::secondary})
+            tell(PortChanged{side, kernel.port[side]});
+        look();
+    }
+    void kill()
+    {
+        pair.reset();
+        queue_.clear();
+    }
+    void stop()
+    {
+        saved = writeJournal(pair->journal(true));
+        kill();
+    }
+
+    // The kernel announces what an interface is like now.
+    void announceLink(Side side)
+    {
+        const Interface &one = kernel.side[side];
+        queue_.push_back(LinkChanged{side, one.index, one.up, one.carrier});
+    }
+    void announcePort(Side side) { queue_.push_back(PortChanged{side, kernel.port[side]}); }
+    void lose()
+    {
+        queue_.clear();
+        lost_ = true;
+    }
+    void repeat()
+    {
+        if (!queue_.empty())
+            queue_.push_back(queue_.front());
+    }
+    // One message reaches the daemon.
+    void deliver()
+    {
+        if (!pair)
+            return;
+        if (lost_)
+            look();
+        if (queue_.empty())
+            return;
+        const Event event = queue_.front();
+        queue_.pop_front();
+        tell(event);
+    }
+    void deliverAll()
+    {
+        while (pair && (lost_ || !queue_.empty()))
+            deliver();
+    }
+    void pass(Time time)
+    {
+        const Time end = now + time;
+        while (pair && pair->wake() && *pair->wake() <= end) {
+            now = std::max(now, *pair->wake());
+            tell(Tick{});
+        }
+        now = end;
+    }
+    void look()
+    {
+        if (!pair)
+            return;
+        // What a port is like is asked for before a loss is forgotten.
+        if (lost_)
+            for (const Side side : {Side::primary, Side::secondary})
+                tell(PortChanged{side, kernel.port[side]});
+        tell(Seen{{Lane{0, kernel.side}}, std::exchange(lost_, false)});
+    }
+    void tell(const Event &event)
+    {
+        if (!pair)
+            return;
+        now += Time(10);
+        for (const auto &action : pair->handle(event, now, now)) {
+            perform(action);
+            if (!pair)
+                return;
+        }
+        if (looking_) {
+            looking_ = false;
+            deliverAll(); // a reading does not overtake messages
+            look();
+        }
+    }
+    void quiesce()
+    {
+        deliverAll();
+        pass(std::chrono::minutes(2));
+        deliverAll();
+        pass(std::chrono::minutes(2));
+    }
+    [[nodiscard]] Side active() const { return pair->active(); }
+
+    void expectOn(Side side, const Items &items) const
+    {
+        for (const auto &one : items) {
+            EXPECT_TRUE(has(kernel.side[side].items, one)) << one.key << " is lost";
+            EXPECT_FALSE(has(kernel.side[other(side)].items, one)) << one.key << " is on both";
+        }
+    }
+
+  private:
+    void perform(const Action &action)
+    {
+        if (std::holds_alternative<Save>(action))
+            saved = writeJournal(pair->journal(false));
+        else if (const auto *batch = std::get_if<Batch>(&action))
+            perform(*batch);
+        else if (std::holds_alternative<Announce>(action)) {
+            ++announcements;
+            tell(Announced{});
+        } else if (std::holds_alternative<Look>(action))
+            looking_ = true;
+        else
+            said.push_back(std::get<Say>(action).text);
+    }
+    void perform(const Batch &batch)
+    {
+        BatchDone answer;
+        for (const auto &step : batch.steps) {
+            if (stepsUntilKill == 0) {
+                stepsUntilKill = -1;
+                kill();
+                return;
+            }
+            if (stepsUntilKill > 0)
+                --stepsUntilKill;
+            const int before = kernel.holders(step.item);
+            const int error = kernel.execute(step);
+            if (step.act == Act::drop && before > 0) {
+                EXPECT_GE(kernel.holders(step.item), 1) << step.text() << " loses it";
+            }
+            done.push_back(step.text());
+            answer.outcomes.push_back({step, error, error ? "refused" : ""});
+        }
+        tell(answer);
+    }
+
+    std::deque<Event> queue_;
+    bool lost_ = false;
+    bool looking_ = false;
+};
+
+} // namespace openipoib::ha
