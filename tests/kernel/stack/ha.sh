@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# shellcheck disable=SC2034,SC2086,SC2317  # "${N[@]}" is a command and its words
+# shellcheck shell=bash
+# Two hosts with two ports each, port with port on a cable of its own, and
+# ipoib-ha on both: the cable goes under ping and TCP, the daemon is killed in the
+# middle, the primary comes back. IPOIB_HA names the program.
+source "$STACK/lib.sh"
+
+declare -A SMS DAEMON
+
+# a second pair of HCAs, on a cable of its own
+second_cable() {
+	ip link add vc mtu 9000 type veth peer name vd mtu 9000
+	ip link set vc up
+	ip link set vd up
+	rdma link add sib2 type sib netdev vc
+	rdma link add sib3 type sib netdev vd
+	wait_for 20 port_is sib2 INIT
+	wait_for 20 port_is sib3 INIT
+}
+
+# sm HCA: a subnet manager on its port, with files of its own
+sm() {
+	mkdir -p "/run/sm-$1"
+	OSM_TMP_DIR=/run/sm-$1 OSM_CACHE_DIR=/run/sm-$1 opensm -s 2 \
+		-g "0x$(gid_tail "$1" | tr -d :)" -f "/run/sm-$1/log" -P /run/partitions.conf \
+		>"/run/sm-$1/out" 2>&1 &
+	SMS[$1]=$!
+}
+
+# interface HCA NAME [netns]: name its interface, set it up
+interface() {
+	local now in=()
+	wait_for 20 netdev_of "$1"
+	now=$(netdev_of "$1")
+	[[ $now == "$2" ]] || ip link set "$now" name "$2"
+	[[ -z ${3-} ]] || { ip link set "$2" netns "$3"; in=("${N[@]}"); }
+	"${in[@]}" ip link set "$2" up
+}
+
+HA1=("$IPOIB_HA" --run-folder /run/ha1)
+HA2=("${N[@]}" "$IPOIB_HA" --run-folder /run/ha2)
+
+# ha HOST ARGUMENT...: its program
+ha() {
+	local -n program=HA$1
+	shift
+	"${program[@]}" "$@"
+}
+
+# daemon HOST [OPTION...]: start it
+daemon() {
+	local -n program=HA$1
+	local host=$1 names=(-p ib0 -s ib2)
+	shift
+	[[ $host == 1 ]] || names=(-p ib1 -s ib3)
+	"${program[@]}" "${names[@]}" --with-arping --with-multicast -v "$@" \
+		>>"/run/ha$host.log" 2>&1 &
+	DAEMON[$host]=$!
+	wait_for 20 healthy_or_degraded "$host"
+}
+
+healthy_or_degraded() {
+	local status=0
+	ha "$1" status || status=$?
+	((status == 0 || status == 2))
+}
+
+healthy() {
+	ha "$1" status
+}
+
+# kill_daemon HOST SIGNAL
+kill_daemon() {
+	kill "-$2" "${DAEMON[$1]}" 2>/dev/null || true
+	wait "${DAEMON[$1]}" 2>/dev/null || true
+}
+
+active_is() {
+	ha "$1" status -j |
+		python3 -c 'import json, sys
+for one in json.load(sys.stdin)["pairs"][0]["interfaces"]:
+    if one["active"]: sys.exit(one["name"] != sys.argv[1])' "$2"
+}
+
+# holders HOST ADDRESS: the interfaces that have it
+holders() {
+	local in=()
+	[[ $1 == 1 ]] || in=("${N[@]}")
+	"${in[@]}" ip -o address show to "$2" | awk '{print $2}' | xargs
+}
+
+holds() {
+	[[ $(holders "$1" "$2") == "$3" ]]
+}
+
+everything_on() {
+	holds 1 10.0.0.1 "$1" && holds 1 10.0.0.11 "$1" && holds 1 fd00::1 "$1" &&
+		ip route show 10.9.0.0/24 table 77 | grep -q "dev $1"
+}
+
+trouble() {
+	cat /run/ha1.log /run/ha2.log
+	fail "$@"
+}
+
+down() {
+	local end
+	for end in "$@"; do
+		ip link set "$end" down
+	done
+}
+
+up() {
+	local end
+	for end in "$@"; do
+		ip link set "$end" up
+	done
+}
+
+step "two hosts, two cables"
+cable
+load_sib
+load_ipoib
+hcas
+second_cable
+printf 'Default=0x7fff,ipoib,mtu=5:ALL=full;\n' >/run/partitions.conf
+sm sib0
+sm sib2
+for hca in sib0 sib1 sib2 sib3; do
+	wait_for 60 port_is $hca ACTIVE
+done
+ip netns add n1
+"${N[@]}" ip link set lo up
+# Names that the kernel has given must not be in the way.
+for hca in sib0 sib1 sib2 sib3; do
+	wait_for 20 netdev_of $hca
+	ip link set "$(netdev_of $hca)" name "x$hca"
+done
+netdev_of() {
+	local path
+	for path in /sys/class/net/xsib* /sys/class/net/ib*; do
+		[[ -e $path && $(cat "$path/address") == *"$(gid_tail "$1")" ]] &&
+			{ basename "$path"; return; }
+	done
+	return 1
+}
+interface sib0 ib0
+interface sib2 ib2
+interface sib1 ib1 n1
+interface sib3 ib3 n1
+wait_for 30 is_running ib0
+wait_for 30 is_running ib2
+ip address add 10.0.0.1/24 dev ib0
+ip address add 10.0.0.11/24 dev ib0 label ib0:x
+ip -6 address add fd00::1/64 dev ib0 nodad
+ip route add 10.9.0.0/24 via 10.0.0.2 src 10.0.0.11 metric 5 table 77
+"${N[@]}" ip address add 10.0.0.2/24 dev ib1
+"${N[@]}" ip -6 address add fd00::2/64 dev ib1 nodad
+wait_for 30 ping -c 1 -W 1 10.0.0.2
+
+step "the daemons"
+daemon 1
+daemon 2
+wait_for 30 healthy 1
+wait_for 30 healthy 2
+! timeout 5 "${HA1[@]}" -p ib0 -s ib2 2>/run/second || fail "two daemons at once"
+grep -q 'another one runs' /run/second || fail "$(cat /run/second)"
+
+step "traffic"
+"${N[@]}" iperf3 -s -1 >/run/server 2>&1 &
+SERVER=$!
+wait_for 10 "${N[@]}" bash -c 'ss -Hltn | grep -q :5201'
+iperf3 -c 10.0.0.2 -B 10.0.0.1 -t 15 -b 5M >/run/client 2>&1 &
+CLIENT=$!
+ping -D -i 0.02 10.0.0.2 >/run/pings 2>&1 &
+PINGER=$!
+
+step "the cable goes"
+down va
+wait_for 10 active_is 1 ib2
+wait_for 10 active_is 2 ib3
+wait_for 10 everything_on ib2 || trouble "not everything has moved"
+wait_for 10 ping -c 1 -W 1 -I 10.0.0.1 10.0.0.2
+wait_for 10 ping -c 1 -W 1 fd00::2
+ip address show dev ib2 | grep -q 'ib2:x' || trouble "the label has not moved"
+ha 1 status || true
+
+step "it comes back; the daemon is killed while the other goes"
+up va
+for hca in sib0 sib1; do
+	wait_for 60 port_is $hca ACTIVE
+done
+wait_for 30 healthy 1
+wait_for 30 healthy 2
+down vc
+kill_daemon 1 KILL
+daemon 1
+wait_for 10 active_is 1 ib0
+wait_for 10 active_is 2 ib1
+wait_for 10 everything_on ib0 || trouble "not everything has moved back"
+wait_for 10 ping -c 1 -W 1 -I 10.0.0.1 10.0.0.2
+
+step "the connection has survived"
+wait $CLIENT || trouble "client: $(tail -n 5 /run/client)"
+wait $SERVER || trouble "server: $(tail -n 5 /run/server)"
+kill -INT $PINGER
+wait $PINGER || true
+tail -n 3 /run/pings
+awk -F'[][]' '/bytes from/ { if (last && $2 - last > gap) gap = $2 - last; last = $2 }
+	END { printf "longest silence: %.3f s\n", gap }' /run/pings
+
+step "failback"
+up vc
+for hca in sib2 sib3; do
+	wait_for 60 port_is $hca ACTIVE
+done
+kill_daemon 1 TERM
+daemon 1 --failback 1
+wait_for 30 healthy 1
+ha 1 switch >/dev/null
+active_is 1 ib2 || trouble "not switched by hand"
+down vc
+wait_for 10 active_is 1 ib0
+up vc
+kill_daemon 1 TERM
+kill_daemon 2 TERM
+everything_on ib0 || trouble "not left behind in order"
+cat /run/ha1.log
+
+step "stack down"
+kill "${SMS[@]}"
+wait "${SMS[@]}" 2>/dev/null || true
+rmmod ib_ipoib
+for hca in sib0 sib1 sib2 sib3; do
+	rdma link delete $hca
+done
+rmmod sib
+ip netns delete n1
