@@ -168,12 +168,12 @@ wait_for 30 healthy 2
 grep -q 'another one runs' /run/second || fail "$(cat /run/second)"
 
 step "traffic"
-"${N[@]}" iperf3 -s -1 >/run/server 2>&1 &
+"${N[@]}" "$STACK/numbers.py" serve 10.0.0.2 7000 >/run/server 2>&1 &
 SERVER=$!
-wait_for 10 "${N[@]}" bash -c 'ss -Hltn | grep -q :5201'
-iperf3 -c 10.0.0.2 -B 10.0.0.1 -t 15 -b 5M >/run/client 2>&1 &
+wait_for 20 "${N[@]}" bash -c 'ss -Hltn | grep -q :7000'
+"$STACK/numbers.py" send 10.0.0.2 7000 10.0.0.1 /run/enough >/run/client 2>&1 &
 CLIENT=$!
-ping -D -i 0.02 10.0.0.2 >/run/pings 2>&1 &
+ping -D -i 0.05 10.0.0.2 >/run/pings 2>&1 &
 PINGER=$!
 
 step "the cable goes"
@@ -202,8 +202,12 @@ wait_for 10 everything_on ib0 || trouble "not everything has moved back"
 wait_for 10 ping -c 1 -W 1 -I 10.0.0.1 10.0.0.2
 
 step "the connection has survived"
+touch /run/enough
 wait $CLIENT || trouble "client: $(tail -n 5 /run/client)"
 wait $SERVER || trouble "server: $(tail -n 5 /run/server)"
+[[ $(cat /run/client) == "$(cat /run/server)" ]] ||
+	trouble "sent: $(cat /run/client), received: $(cat /run/server)"
+cat /run/server
 kill -INT $PINGER
 wait $PINGER || true
 tail -n 3 /run/pings
