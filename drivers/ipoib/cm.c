@@ -17,6 +17,21 @@ module_param_named(connected_mtu, cm_default_mtu, uint, 0644);
 MODULE_PARM_DESC(connected_mtu,
 		 "MTU of an interface that enters connected mode with none set by hand; 0 leaves it alone (0)");
 
+static bool cm_partial = true;
+module_param_named(cm_partial_checksum, cm_partial, bool, 0644);
+MODULE_PARM_DESC(cm_partial_checksum,
+		 "no checksums where the peer knows that a connection has its own (Y)");
+
+/**
+ * ipoib_cm_options - what goes beyond the RFC and is announced to peers
+ *
+ * Return: IPOIB_CM_OPT_*.
+ */
+u32 ipoib_cm_options(void)
+{
+	return READ_ONCE(cm_partial) ? IPOIB_CM_OPT_PARTIAL : 0;
+}
+
 /**
  * ipoib_cm_item_init - an object without events
  * @item: part of it
@@ -280,6 +295,7 @@ bool ipoib_cm_get_stats(const struct ipoib_intf *intf,
 	stats->refused = cm->stat_refused;
 	stats->rejects = cm->stat_rejects;
 	stats->lost = cm->stat_lost;
+	stats->partial = cm->partial;
 	return true;
 }
 

@@ -163,6 +163,7 @@ struct ipoib_cm_rxq {
  * @tx_cq: completions of outgoing links; constant while the netdev is registered
  * @unposted: link with sends the HCA has not heard of; transmit queue's lock
  * @sent: sends through all links; written under the transmit queue's lock
+ * @partial: of those, with the checksum left to the peer; transmit queue's lock
  * @done: of those, completed; written by the transmit NAPI
  * @tx_wc: completions being handled; owned by the transmit NAPI
  * @tx_count: counters of completed sends; written by the transmit NAPI
@@ -195,6 +196,7 @@ struct ipoib_cm {
 	struct ib_cq *tx_cq;
 	struct ipoib_cm_tx *unposted;
 	u32 sent;
+	u64 partial;
 	u32 done;
 	struct ib_wc tx_wc[IPOIB_POLL_BATCH];
 	struct ipoib_counters tx_count;
@@ -221,6 +223,7 @@ void ipoib_cm_item_init(struct ipoib_cm_item *item,
 void ipoib_cm_note(struct ipoib_cm *cm, struct ipoib_cm_item *item,
 		   unsigned int event);
 void ipoib_cm_item_end(struct ipoib_cm *cm, struct ipoib_cm_item *item);
+u32 ipoib_cm_options(void);
 
 /* cm_dest.c */
 int ipoib_conns_init(struct ipoib_cm *cm);
@@ -245,6 +248,7 @@ int ipoib_cm_rx_start(struct ipoib_cm *cm);
 void ipoib_cm_rx_stop(struct ipoib_cm *cm);
 void ipoib_cm_rx_tick(struct ipoib_cm *cm);
 void ipoib_cm_rx_used(struct ipoib_cm_rx *rx);
+bool ipoib_cm_rx_partial(const struct ipoib_cm_rx *rx);
 void ipoib_cm_rx_drained(struct ipoib_cm_rx *rx);
 
 /* cm_rxq.c */

@@ -100,6 +100,23 @@ static void ring_chain(struct ipoib_cm_tx *link, struct ipoib_tx_slot *slot)
 		ring_slot(link, link->head - 1)->wr.wr.next = &slot->wr.wr;
 }
 
+/* Leave the checksum to the peer, if it knows how; else compute it. */
+static int ring_checksum(struct ipoib_cm_tx *link, struct sk_buff *skb)
+{
+	struct ipoib_header *encap;
+	u16 mark = 0;
+
+	if (link->partial)
+		mark = ipoib_partial_mark(skb_checksum_start_offset(skb) -
+					  IPOIB_ENCAP_LEN, skb->csum_offset);
+	if (!mark || skb_cow_head(skb, 0))
+		return skb_checksum_help(skb);
+	encap = (struct ipoib_header *)skb->data;
+	encap->reserved = cpu_to_be16(mark);
+	link->cm->partial++;
+	return 0;
+}
+
 /**
  * ipoib_cm_push - put a packet into the ring of a link
  * @conn: connection that is up and whose link is usable, with room
@@ -122,7 +139,7 @@ void ipoib_cm_push(struct ipoib_conn *conn, struct sk_buff *skb)
 	}
 	/* RC knows no checksum of IP. */
 	if (unlikely((skb->ip_summed == CHECKSUM_PARTIAL &&
-		      skb_checksum_help(skb)) ||
+		      ring_checksum(link, skb)) ||
 		     !ipoib_tx_fits_sges(intf, skb))) {
 		ipoib_tx_error(txq, skb);
 		return;

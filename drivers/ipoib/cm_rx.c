@@ -65,6 +65,7 @@ enum ipoib_cm_rx_state {
  * @from: interface of the peer; constant
  * @old: the peer has made another one since; control
  * @psn: the first it receives; control
+ * @partial: the peer may leave checksums to us; constant
  * @used: jiffies of the newest message; receive NAPI
  * @deadline: jiffies by which the state has to change; control
  * @rcu: for freeing behind NAPI
@@ -79,6 +80,7 @@ struct ipoib_cm_rx {
 	struct ipoib_conn_key from;
 	bool old;
 	u32 psn;
+	bool partial;
 	unsigned long used;
 	unsigned long deadline;
 	struct rcu_head rcu;
@@ -104,6 +106,15 @@ void ipoib_cm_rx_used(struct ipoib_cm_rx *rx)
 void ipoib_cm_rx_drained(struct ipoib_cm_rx *rx)
 {
 	ipoib_cm_note(rx->cm, &rx->item, IPOIB_CM_RX_DRAINED);
+}
+
+/**
+ * ipoib_cm_rx_partial - may the peer leave checksums to us
+ * @rx: connection
+ */
+bool ipoib_cm_rx_partial(const struct ipoib_cm_rx *rx)
+{
+	return rx->partial;
 }
 
 static void rx_qp_event(struct ib_event *event, void *context)
@@ -169,7 +180,8 @@ static int rx_send_rep(struct ipoib_cm_rx *rx)
 	};
 
 	ipoib_cm_data_set(&data, rx->cm->intf->qp->qp_num,
-			  ipoib_cm_rxq_frame_max(&rx->cm->rxq));
+			  ipoib_cm_rxq_frame_max(&rx->cm->rxq),
+			  rx->partial ? IPOIB_CM_OPT_PARTIAL : 0);
 	return ib_send_cm_rep(rx->id, &rep);
 }
 
@@ -403,6 +415,7 @@ static int rx_request(struct ipoib_cm *cm, struct ib_cm_id *id,
 	rx->id = id;
 	rx->from.qpn = cpu_to_be32(peer.qpn);
 	rx->from.gid = event->param.req_rcvd.primary_path->dgid;
+	rx->partial = ipoib_cm_options() & peer.options & IPOIB_CM_OPT_PARTIAL;
 	rx->used = jiffies;
 	mutex_lock(&cm->rx_lock);
 	open = cm->rx_open;

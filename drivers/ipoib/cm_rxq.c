@@ -176,15 +176,34 @@ static void rxq_sync_for_cpu(struct ipoib_cm_rxq *rxq,
 	}
 }
 
-static void rxq_deliver(struct ipoib_cm_rxq *rxq, struct sk_buff *skb)
+/* The checksum that the peer has left to us, as if the packet were our own. */
+static bool rxq_checksum(struct sk_buff *skb, u16 mark)
+{
+	u16 start, offset;
+
+	return ipoib_partial_parse(mark, skb->len, &start, &offset) &&
+	       pskb_may_pull(skb, start + offset + sizeof(__sum16)) &&
+	       skb_partial_csum_set(skb, start, offset);
+}
+
+static void rxq_deliver(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx *rx,
+			struct sk_buff *skb)
 {
 	const struct ipoib_header *encap;
+	u16 mark;
 
 	encap = (const void *)skb_mac_header(skb) + INFINIBAND_ALEN;
 	skb->protocol = encap->proto;
 	skb->dev = rxq->cm->intf->dev;
 	skb->pkt_type = PACKET_HOST;
 	skb_record_rx_queue(skb, 0);
+	mark = be16_to_cpu(encap->reserved);
+	if (mark & IPOIB_PARTIAL && ipoib_cm_rx_partial(rx) &&
+	    unlikely(!rxq_checksum(skb, mark))) {
+		rxq_count_error(rxq);
+		napi_consume_skb(skb, 1);
+		return;
+	}
 	u64_stats_update_begin(&rxq->count.sync);
 	u64_stats_inc(&rxq->count.packets);
 	u64_stats_add(&rxq->count.bytes, skb->len);
@@ -192,7 +211,8 @@ static void rxq_deliver(struct ipoib_cm_rxq *rxq, struct sk_buff *skb)
 	napi_gro_receive(&rxq->napi, skb);
 }
 
-static void rxq_packet(struct ipoib_cm_rxq *rxq, u32 index, u32 len)
+static void rxq_packet(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx *rx,
+		       u32 index, u32 len)
 {
 	struct ipoib_cm_rx_slot *slot = &rxq->slots[index];
 	struct ib_device *ca = rxq->cm->intf->ca;
@@ -214,7 +234,7 @@ static void rxq_packet(struct ipoib_cm_rxq *rxq, u32 index, u32 len)
 	if (unlikely(!skb))
 		rxq_count_drop(rxq);
 	else
-		rxq_deliver(rxq, skb);
+		rxq_deliver(rxq, rx, skb);
 }
 
 static void rxq_completion(struct ipoib_cm_rxq *rxq, const struct ib_wc *wc)
@@ -227,7 +247,7 @@ static void rxq_completion(struct ipoib_cm_rxq *rxq, const struct ib_wc *wc)
 	}
 	if (likely(wc->status == IB_WC_SUCCESS)) {
 		ipoib_cm_rx_used(rx);
-		rxq_packet(rxq, wc->wr_id, wc->byte_len);
+		rxq_packet(rxq, rx, wc->wr_id, wc->byte_len);
 	} else if (wc->status != IB_WC_WR_FLUSH_ERR) {
 		rxq_count_error(rxq);
 	}

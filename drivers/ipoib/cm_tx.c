@@ -61,6 +61,8 @@ static int link_establish(struct ipoib_cm_tx *link)
 	if (link->peer.qpn != be32_to_cpu(link->conn->key.qpn))
 		return -EPROTO;
 	link->frame_max = link->peer.frame_max;
+	link->partial = ipoib_cm_options() & link->peer.options &
+			IPOIB_CM_OPT_PARTIAL;
 	err = link_set_state(link, IB_QPS_RTR);
 	if (!err)
 		err = link_set_state(link, IB_QPS_RTS);
@@ -268,7 +270,8 @@ static int link_send_req(struct ipoib_cm_tx *link)
 	};
 
 	ipoib_cm_data_set(&data, intf->qp->qp_num,
-			  ipoib_cm_rxq_frame_max(&link->cm->rxq));
+			  ipoib_cm_rxq_frame_max(&link->cm->rxq),
+			  ipoib_cm_options());
 	return ib_send_cm_req(link->id, &req);
 }
 

@@ -45,6 +45,7 @@ enum ipoib_cm_tx_state {
  * @peer: what the peer says of itself; handed over by @IPOIB_CM_TX_REP
  * @frame_max: longest message to send, header included; written by control before
  *	packets go through the link
+ * @partial: checksums may be left to the peer; as @frame_max
  * @broken: takes no more packets
  * @slots: ring of IPOIB_CM_TX_RING entries
  * @head: positions filled; transmit queue's lock
@@ -63,6 +64,7 @@ struct ipoib_cm_tx {
 	struct ib_qp *qp;
 	struct ipoib_cm_peer peer;
 	u32 frame_max;
+	bool partial;
 	bool broken;
 	struct ipoib_tx_slot *slots;
 	u32 head;

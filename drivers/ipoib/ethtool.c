@@ -19,6 +19,7 @@ enum {
 	STAT_CM_REFUSED,
 	STAT_CM_REJECTS,
 	STAT_CM_LOST,
+	STAT_CM_PARTIAL,
 	STAT_COUNT,
 };
 
@@ -37,6 +38,7 @@ static const char stat_names[STAT_COUNT][ETH_GSTRING_LEN] = {
 	[STAT_CM_REFUSED] = "cm_refused",
 	[STAT_CM_REJECTS] = "cm_rejects",
 	[STAT_CM_LOST] = "cm_lost",
+	[STAT_CM_PARTIAL] = "cm_tx_partial",
 };
 
 static void get_drvinfo(struct net_device *dev, struct ethtool_drvinfo *info)
@@ -140,6 +142,7 @@ static void get_stats(struct net_device *dev, struct ethtool_stats *stats,
 	data[STAT_CM_REFUSED] = cm.refused;
 	data[STAT_CM_REJECTS] = cm.rejects;
 	data[STAT_CM_LOST] = cm.lost;
+	data[STAT_CM_PARTIAL] = cm.partial;
 }
 
 static const struct ethtool_ops ipoib_ethtool_ops = {

@@ -334,6 +334,11 @@ void ipoib_pmtu_too_long(struct ipoib_intf *intf, struct sk_buff *skb, u32 mtu,
 			 bool *told);
 int ipoib_pmtu_choose(int wanted, int group, int connected, int preset);
 
+/* keep.c */
+void ipoib_keep_settings(const struct ipoib_intf *intf);
+void ipoib_keep_recall(struct ipoib_intf *intf);
+void ipoib_keep_free(void);
+
 /* rx.c */
 int ipoib_rxq_create(struct ipoib_intf *intf);
 void ipoib_rxq_destroy(struct ipoib_intf *intf);
@@ -361,6 +366,7 @@ struct net_device *ipoib_match_master(struct ipoib_intf *intf);
  * @refused: attempts that failed
  * @rejects: requests refused
  * @lost: connections that broke
+ * @partial: packets sent with the checksum left to the peer
  */
 struct ipoib_cm_stats {
 	const struct ipoib_counters *rx;
@@ -370,6 +376,7 @@ struct ipoib_cm_stats {
 	u64 refused;
 	u64 rejects;
 	u64 lost;
+	u64 partial;
 };
 
 #ifdef CONFIG_OPENIPOIB_CM

@@ -155,6 +155,7 @@ static void __exit ipoib_exit(void)
 {
 	ib_unregister_client(&ipoib_client);
 	ib_sa_unregister_client(&ipoib_sa_client);
+	ipoib_keep_free();
 	/* Destinations are freed behind their readers. */
 	rcu_barrier();
 }

@@ -15,6 +15,13 @@
 #include "ipoib.h"
 #include "mcast.h"
 
+static int intf_mtu(const struct ipoib_intf *intf, bool connected)
+{
+	return ipoib_pmtu_choose(intf->admin_mtu, READ_ONCE(intf->group_mtu),
+				 connected ? ipoib_cm_mtu_max(intf) : 0,
+				 ipoib_cm_mtu_default(intf));
+}
+
 static int intf_init(struct net_device *dev)
 {
 	struct ipoib_intf *intf = netdev_priv(dev);
@@ -36,6 +43,8 @@ static int intf_init(struct net_device *dev)
 	ipoib_hwaddr_set(hwaddr, intf->cm ? IPOIB_HWADDR_RC : 0,
 			 intf->qp->qp_num, &intf->local_gid);
 	dev->max_mtu = max_t(int, dev->max_mtu, ipoib_cm_mtu_max(intf));
+	ipoib_keep_recall(intf);
+	dev->mtu = intf_mtu(intf, intf->connected);
 	__dev_addr_set(dev, hwaddr, sizeof(hwaddr));
 	ipoib_broadcast_hwaddr(hwaddr, IPOIB_SCOPE_LINK_LOCAL, intf->pkey);
 	memcpy(dev->broadcast, hwaddr, sizeof(hwaddr));
@@ -58,6 +67,7 @@ static void intf_uninit(struct net_device *dev)
 
 	flush_workqueue(intf->wq);
 	skb_queue_purge(&intf->pmtu_queue);
+	ipoib_keep_settings(intf);
 	ipoib_cm_destroy(intf);
 	ipoib_qp_destroy(intf);
 	ipoib_dest_table_destroy(intf);
@@ -92,13 +102,6 @@ static void intf_set_rx_mode(struct net_device *dev)
 
 	WRITE_ONCE(intf->mcast_dirty, true);
 	ipoib_mcast_kick(intf);
-}
-
-static int intf_mtu(const struct ipoib_intf *intf, bool connected)
-{
-	return ipoib_pmtu_choose(intf->admin_mtu, READ_ONCE(intf->group_mtu),
-				 connected ? ipoib_cm_mtu_max(intf) : 0,
-				 ipoib_cm_mtu_default(intf));
 }
 
 static int intf_change_mtu(struct net_device *dev, int mtu)

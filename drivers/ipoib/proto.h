@@ -14,7 +14,7 @@
 /* RFC 4391 section 6: the encapsulation header in front of each datagram. */
 struct ipoib_header {
 	__be16 proto;		/* an Ethertype */
-	__be16 reserved;	/* zero when sent, ignored when received */
+	__be16 reserved;	/* zero, or what cm_wire.h says; else ignored */
 };
 
 #define IPOIB_ENCAP_LEN		((int)sizeof(struct ipoib_header))

@@ -27,9 +27,9 @@ mode 1 connected
 mode 2 connected
 ip link set ib0 mtu 65520
 "${N[@]}" ip link set ib1 mtu 65520
-for size in 1 56 1500 1532 1533 4000 4064 8000 20000 65000 65492; do
+for size in 1 1532 1533 4064 20000 65492; do
 	step "ping $size"
-	ping -q -c 5 -i 0.02 -W 5 -M "do" -s $size 10.0.0.2 >/run/ping ||
+	ping -q -c 3 -i 0.02 -W 5 -M "do" -s $size 10.0.0.2 >/run/ping ||
 		fail "ping $size: $(cat /run/ping)"
 	grep -q ' 0% packet loss' /run/ping || fail "ping $size: $(cat /run/ping)"
 done
@@ -45,13 +45,46 @@ mode 1 connected
 step "iperf3 through mode switches"
 "${N[@]}" iperf3 -s -1 >/dev/null &
 wait_for 10 "${N[@]}" bash -c 'ss -Hltn | grep -q :5201'
-iperf3 -c 10.0.0.2 -t 8 -P 2 --json >/run/iperf.json 2>&1 &
+iperf3 -c 10.0.0.2 -t 5 -P 2 --json >/run/iperf.json 2>&1 &
 client=$!
-for turn in 1 2 3 4 5 6; do
+for turn in 1 2 3 4; do
 	mode $((turn % 2 + 1)) datagram
 	ping -q -c 2 -i 0.1 -W 5 10.0.0.2 >/dev/null || fail "no answer in turn $turn"
 	mode $((turn % 2 + 1)) connected
 	ping -q -c 2 -i 0.1 -W 5 10.0.0.2 >/dev/null || fail "no answer in turn $turn"
 done
 wait $client || fail "iperf3: $(tail -n 5 /run/iperf.json)"
+
+step "checksums left to the peer, and computed when it forwards"
+(($(stat cm_tx_partial) > 0)) || fail "none was left: $(ethtool -S ib0)"
+ip netns add n2
+"${N[@]}" ip link add w1 type veth peer name w2 netns n2
+"${N[@]}" ip address add 10.1.0.1/24 dev w1
+"${N[@]}" ip link set w1 up
+"${N[@]}" ethtool -K w1 tx off >/dev/null
+"${N[@]}" sysctl -qw net.ipv4.ip_forward=1
+ip -n n2 address add 10.1.0.2/24 dev w2
+ip -n n2 link set w2 up
+ip -n n2 route add default via 10.1.0.1
+ip route add 10.1.0.0/24 via 10.0.0.2
+head -c 1000003 /dev/urandom >/run/sent
+before=$(stat cm_tx_partial)
+ip netns exec n2 socat -u TCP4-LISTEN:7 CREATE:/run/got &
+receiver=$!
+wait_for 10 ip netns exec n2 bash -c 'ss -Hltn | grep -q :7'
+timeout 60 socat -u OPEN:/run/sent TCP4:10.1.0.2:7 || fail "nothing is forwarded"
+wait $receiver
+cmp /run/sent /run/got || fail "forwarded with errors"
+(($(stat cm_tx_partial) > before)) || fail "no checksum was left to the peer"
+bad=$(ip netns exec n2 nstat -asz TcpInCsumErrors | awk '/Err/ { print $2 }')
+((bad == 0)) || fail "$bad wrong checksums"
+ip netns delete n2
+
+step "an HCA that comes back: mode and MTU are what they were"
+rdma link delete sib1
+rdma link add sib1 type sib netdev vb
+wait_for 10 netdev_of sib1
+back=$(netdev_of sib1)
+[[ $(cat "/sys/class/net/$back/mode") == connected ]] || fail "the mode is lost"
+[[ $(cat "/sys/class/net/$back/mtu") == 65520 ]] || fail "the MTU is lost"
 stack_down

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* Settings that survive an interface: found again by HCA, port and partition. */
+#include <kunit/test.h>
+#include <linux/module.h>
+
+#include "keep.c"
+
+static struct ib_device ca;
+static struct ipoib_intf *intf;
+
+static void be(u64 guid, u32 port, u16 pkey, int mtu, bool connected)
+{
+	ca.node_guid = cpu_to_be64(guid);
+	intf->ca = &ca;
+	intf->port = port;
+	intf->pkey = pkey;
+	intf->admin_mtu = mtu;
+	intf->connected = connected;
+}
+
+static void keep(u64 guid, u32 port, u16 pkey, int mtu, bool connected)
+{
+	be(guid, port, pkey, mtu, connected);
+	rtnl_lock();
+	ipoib_keep_settings(intf);
+	rtnl_unlock();
+}
+
+static void expect(struct kunit *test, u64 guid, u32 port, u16 pkey, int mtu, bool connected)
+{
+	be(guid, port, pkey, 0, false);
+	rtnl_lock();
+	ipoib_keep_recall(intf);
+	rtnl_unlock();
+	KUNIT_EXPECT_EQ(test, intf->admin_mtu, mtu);
+	KUNIT_EXPECT_EQ(test, intf->connected, connected);
+}
+
+static void found_by_hca_port_and_partition(struct kunit *test)
+{
+	keep(1, 1, 0xffff, 65520, true);
+	keep(1, 2, 0xffff, 2000, false);
+	keep(1, 1, 0x8001, 0, true);
+	expect(test, 2, 1, 0xffff, 0, false);
+	expect(test, 1, 1, 0xffff, 65520, true);
+	expect(test, 1, 2, 0xffff, 2000, false);
+	expect(test, 1, 1, 0x8001, 0, true);
+	/* what has been given back is kept by the interface that has it */
+	expect(test, 1, 1, 0xffff, 0, false);
+	KUNIT_EXPECT_EQ(test, keep_count, 0U);
+}
+
+static void the_newest_counts(struct kunit *test)
+{
+	keep(1, 1, 0xffff, 65520, true);
+	keep(1, 1, 0xffff, 9000, true);
+	expect(test, 1, 1, 0xffff, 9000, true);
+	keep(1, 1, 0xffff, 65520, true);
+	keep(1, 1, 0xffff, 0, false);
+	expect(test, 1, 1, 0xffff, 0, false);
+	KUNIT_EXPECT_EQ(test, keep_count, 0U);
+}
+
+static void without_connected_mode_now(struct kunit *test)
+{
+	struct ipoib_cm *cm = intf->cm;
+
+	keep(1, 1, 0xffff, 65520, true);
+	intf->cm = NULL;
+	expect(test, 1, 1, 0xffff, 65520, false);
+	intf->cm = cm;
+}
+
+static void there_is_a_limit(struct kunit *test)
+{
+	u64 guid;
+
+	for (guid = 1; guid <= KEEP_MAX + 1; guid++)
+		keep(guid, 1, 0xffff, 2000, true);
+	KUNIT_EXPECT_EQ(test, keep_count, (unsigned int)KEEP_MAX);
+	expect(test, 1, 1, 0xffff, 0, false);
+	expect(test, 2, 1, 0xffff, 2000, true);
+	expect(test, KEEP_MAX + 1, 1, 0xffff, 2000, true);
+	ipoib_keep_free();
+	KUNIT_EXPECT_EQ(test, keep_count, 0U);
+	KUNIT_EXPECT_TRUE(test, list_empty(&keep_list));
+}
+
+static int setup(struct kunit *test)
+{
+	intf = kunit_kzalloc(test, sizeof(*intf), GFP_KERNEL);
+	if (!intf)
+		return -ENOMEM;
+	intf->cm = (void *)intf; /* there is one; nobody looks at it */
+	return 0;
+}
+
+static void teardown(struct kunit *test)
+{
+	ipoib_keep_free();
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(found_by_hca_port_and_partition),
+	KUNIT_CASE(the_newest_counts),
+	KUNIT_CASE(without_connected_mode_now),
+	KUNIT_CASE(there_is_a_limit),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "ipoib_keep",
+	.init = setup,
+	.exit = teardown,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);
+
+MODULE_DESCRIPTION("KUnit suite of settings that survive an interface");
+MODULE_LICENSE("Dual MIT/GPL");
