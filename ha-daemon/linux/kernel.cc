@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 namespace openipoib::ha
 {
@@ -25,9 +26,14 @@ constexpr std::array<unsigned char, 2> families{AF_INET, AF_INET6};
 constexpr std::array settings{"arp_accept", "arp_announce", "arp_filter",
                               "arp_ignore", "arp_notify",   "promote_secondaries"};
 
+std::string folderOf(const std::string &interface)
+{
+    return "/sys/class/net/" + interface + "/";
+}
+
 std::string settingPath(const std::string &interface, const std::string &name)
 {
-    return name == "umcast" ? "/sys/class/net/" + interface + "/umcast"
+    return name == "umcast" ? folderOf(interface) + name
                             : "/proc/sys/net/ipv4/conf/" + interface + "/" + name;
 }
 
@@ -44,6 +50,16 @@ bool isDone(const Step &step, int code)
     return code == ESRCH || code == EADDRNOTAVAIL || code == ENOENT || code == ENODEV;
 }
 
+// Not every driver tells it by netlink. 0: it is not known.
+std::uint16_t pkeyOf(const Link &link)
+{
+    const std::string text = io::readLine(folderOf(link.name) + "pkey");
+    std::uint16_t pkey = 0;
+    if (text.starts_with("0x"))
+        std::from_chars(text.data() + 2, text.data() + text.size(), pkey, 16);
+    return pkey;
+}
+
 Interface describe(const Link &link)
 {
     Interface out;
@@ -55,11 +71,11 @@ Interface describe(const Link &link)
     out.mtu = link.mtu;
     out.enslaved = link.master != 0;
     out.hardware = link.address;
-    if (link.ipoib) {
-        out.pkey = link.ipoib->pkey;
-        out.connected = link.ipoib->connected;
-        out.settings["umcast"] = link.ipoib->umcast ? "1" : "0";
-    }
+    out.pkey = pkeyOf(link);
+    if (const auto mode = io::readLine(folderOf(link.name) + "mode"); !mode.empty())
+        out.connected = mode == "connected";
+    if (const auto umcast = io::readLine(settingPath(link.name, "umcast")); !umcast.empty())
+        out.settings["umcast"] = umcast;
     for (const char *name : settings)
         if (const auto value = io::readLine(settingPath(link.name, name)); !value.empty())
             out.settings[name] = value;
@@ -130,9 +146,10 @@ io::Result<std::vector<Lane>> Kernel::see(const std::string &primary, const std:
             continue;
         lanes[0].side[side] = describe(*own);
         for (const auto &link : links_) {
-            if (link.parent != own->index || link.index == own->index || !link.ipoib)
+            const std::uint16_t pkey = pkeyOf(link);
+            if (link.parent != own->index || link.index == own->index || !link.isInfiniband() ||
+                !pkey)
                 continue;
-            const std::uint16_t pkey = link.ipoib->pkey;
             auto lane = std::ranges::find(lanes, pkey, &Lane::child);
             if (lane == lanes.end()) {
                 Lane fresh{.child = pkey, .side = {}};
@@ -233,7 +250,7 @@ io::Result<void> Kernel::change(const Step &step)
     case Act::mtu:
         return netlink::setMtu(socket_, *known, static_cast<unsigned>(std::stoul(step.value)));
     case Act::mode:
-        return io::writeFile("/sys/class/net/" + step.interface + "/mode", step.value + "\n");
+        return io::writeFile(folderOf(step.interface) + "mode", step.value + "\n");
     case Act::setting:
         return io::writeFile(settingPath(step.interface, step.name), step.value + "\n");
     case Act::put:
