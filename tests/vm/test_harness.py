@@ -60,8 +60,10 @@ def test_config_names_and_arguments():
     assert str(Config("6.12", "ours", "intree", 2048)) == "6.12-ours+intree-2048"
     assert Config("6.1", h2="intree").arguments() == [
         "--kernel", "6.1", "--driver", "h1=ours", "--driver", "h2=intree", "--ib-mtu", "4096",
-        "--cpus", "1"]
-    assert Config("debug").arguments()[-2:] == ["--cpus", "2"]
+        "--cpus", "1", "--ports", "1"]
+    debug = Config("debug", ports=2)
+    assert str(debug) == "debug-ours-4096-2ports"
+    assert debug.arguments()[-4:] == ["--cpus", "2", "--ports", "2"]
 
 
 def test_deadlines_are_stretched_on_slow_kernels():

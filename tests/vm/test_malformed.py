@@ -9,31 +9,24 @@ one of h1's port, or statistics of its ib0.
 
 import contextlib
 import json
-import os
 import subprocess
 import sys
 
 import pytest
 
+from checklib import programs
 from harness import TOP, difference, is_main, snapshot, until
 from test_reload import add_link, comes_back, remove_link
 
 sys.path.insert(0, str(TOP / "tests/wire"))
 import counting  # noqa: E402
 
-BUILD = TOP / "build" / "cmake"
-TOOL = BUILD / "bin" / "ib-frames"
-
 
 @pytest.fixture(scope="session")
 def ib_frames():
     """The tool, built if need be."""
-    for command in (["cmake", "-S", TOP, "-B", BUILD, "-G", "Ninja"],
-                    ["cmake", "--build", BUILD, "--target", "ib-frames", "-j", "2"]):
-        done = subprocess.run(command, capture_output=True, text=True, check=False,
-                              timeout=600, env=os.environ)
-        assert done.returncode == 0, done.stdout + done.stderr
-    return TOOL
+    programs.build(["ib-frames"])
+    return programs.BIN / "ib-frames"
 
 
 def cases(tool):

@@ -9,16 +9,21 @@ import json
 
 import pytest
 
-from harness import TOP
+from checklib import programs
 
-OPENIB = TOP / "build/cmake/bin/openib"
+OPENIB = programs.BIN / "openib"
 CONF = "/run/openib-test.conf"
 
 
+@pytest.fixture(scope="session")
+def program():
+    """The program, built if need be."""
+    programs.build(["openib"])
+
+
 @pytest.fixture
-def openib(lab):
+def openib(lab, program):
     """Run openib on h1 with this configuration: (*lines, command=[...], status=0)."""
-    assert OPENIB.exists(), "openib is not built: cmake --build build/cmake --target openib"
 
     def run(*lines, command=("apply",), status=0):
         lab.run("h1", "sh", "-c", f"printf '%s\\n' \"$@\" > {CONF}", "sh", *lines)

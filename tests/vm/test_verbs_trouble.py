@@ -3,10 +3,12 @@
 
 import contextlib
 import json
+import re
 
 import pytest
 
 import verbs_programs
+from harness import HOSTS, ipv4, until
 from verbs_runner import PAIR, VETH, at, run_all
 
 LONG_SECONDS = 3000
@@ -77,3 +79,27 @@ def test_connections_without_retries(lab):
             done = lab.helper("h1", "connect.py", count // 20, *VETH.devices,
                               timeout=LONG_SECONDS // 4)
             assert json.loads(done.out) == {"connections": count // 20}
+
+
+@pytest.mark.full
+@pytest.mark.labs(drivers=["intree"])
+def test_connected_mode_of_the_intree_driver(lab):
+    """It connects with retry_count 0: whatever is lost or overtaken ends a connection."""
+    for host in HOSTS:
+        lab.sh(host, "echo connected > /sys/class/net/ib0/mode && ip link set ib0 mtu 65520")
+    try:
+        lab.reachable("h1", ipv4("h2"))
+        lab.ping("h1", ipv4("h2"), "-s", "65000", "-M", "do", "-c", "100", "-i", "0.01")
+        with bad_cable(lab, [("h1", "eth1"), ("h2", "eth1")]):
+            lab.ping("h1", ipv4("h2"), "-s", "65000", "-M", "do", "-c", "100", "-i", "0.01")
+        with lab.background("h2", "iperf3", "-s", "-1"):
+            until(lambda: ":5201" in lab.out("h2", "ss", "-Hltn"), 20, "iperf3 listens")
+            end = json.loads(lab.out("h1", "iperf3", "-J", "-c", ipv4("h2"), "-t", "4"))["end"]
+        assert end["sum_received"]["bits_per_second"] > 10e6
+        for host in HOSTS:
+            log = lab.out(host, "dmesg").rpartition("openipoib-test: start ")[2]
+            assert not re.search(r"failed cm send event|failed send event", log), log
+    finally:
+        for host in HOSTS:
+            lab.sh(host, "echo datagram > /sys/class/net/ib0/mode")
+        lab.reachable("h1", ipv4("h2"))
