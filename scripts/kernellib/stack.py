@@ -24,7 +24,8 @@ AT_ONCE = 2             # a scenario keeps one processor busy
 LONGEST = ("kill", "verbs", "loss", "fault-make", "reload", "malformed", "fault", "unplug")
 
 # Scenario: what it runs of ours, in user space
-PROGRAMS = {"fabric": "ibfabric", "ha": "ipoib-ha", "malformed": "ib-frames", "openib": "openib"}
+PROGRAMS = {"fabric": ("ibfabric", "ibfabric-ctl"), "ha": ("ipoib-ha",),
+            "malformed": ("ib-frames",), "openib": ("openib",)}
 
 _printing = threading.Lock()
 
@@ -36,7 +37,7 @@ def names() -> list[str]:
 
 def build_programs(chosen: list[str]) -> None:
     """What the scenarios run besides the distribution's programs, built if need be."""
-    targets = [target for name, target in PROGRAMS.items() if name in chosen]
+    targets = [target for name in chosen for target in PROGRAMS.get(name, ())]
     try:
         if targets:
             programs.build(targets)
