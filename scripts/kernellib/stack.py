@@ -24,8 +24,8 @@ AT_ONCE = 2             # a scenario keeps one processor busy
 LONGEST = ("kill", "verbs", "loss", "fault-make", "reload", "malformed", "fault", "unplug")
 
 # Scenario: what it runs of ours, in user space
-PROGRAMS = {"fabric": ("ibfabric", "ibfabric-ctl"), "malformed": ("ib-frames",),
-            "openib": ("openib",)}
+PROGRAMS = {"fabric": ("ibfabric", "ibfabric-ctl"), "ha": ("ipoib-ha",),
+            "malformed": ("ib-frames",), "openib": ("openib",)}
 
 _printing = threading.Lock()
 
@@ -55,6 +55,7 @@ def run_one(name: str, tree: Path, mirror: Path) -> junit.Case:
         [str(uml.RUN), "--kernel", str(tree), "--timeout", str(LIMIT_SECONDS), "--out", str(out),
          "--clock", clock[1] if clock else "real", "--env", f"STACK={SCENARIOS}",
          "--env", f"IB_FRAMES={programs.BIN}/ib-frames", "--env", f"OPENIB={programs.BIN}/openib",
+         "--env", f"IPOIB_HA={programs.BIN}/ipoib-ha",
          "--env", f"IBFABRIC={programs.BIN}/ibfabric",
          "--env", f"SIB_KO={mirror}/drivers/sib/sib.ko",
          "--env", f"IPOIB_KO={mirror}/drivers/ipoib/ib_ipoib.ko", str(script)],
