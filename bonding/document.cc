@@ -36,14 +36,15 @@ Lines problems(const State &state, const std::string &name, const Interface &bon
 {
     Lines out;
     std::set<std::string> modes;
-    std::set<unsigned> mtus{bond.mtu};
     const auto slaves = state.slavesOf(name);
     for (const auto &slave : slaves) {
         const Interface &interface = *state.interface(slave);
         modes.insert(modeOf(interface).dump());
-        mtus.insert(interface.mtu);
         if (!interface.slave.value_or(Slave{}).linkUp)
             out.push_back(slave + " has no link");
+        // A larger one, as the driver finds it in the partition, does no harm.
+        if (interface.mtu < bond.mtu)
+            out.push_back(fmt::format("the MTU of {} is smaller than that of {}", slave, name));
     }
     if (!bond.up)
         out.push_back(name + " is down");
@@ -53,8 +54,6 @@ Lines problems(const State &state, const std::string &name, const Interface &bon
         out.push_back("there is no second slave to take over from " + slaves.front());
     if (modes.size() > 1)
         out.emplace_back("the slaves are in different modes");
-    if (mtus.size() > 1)
-        out.emplace_back("the MTUs of bond and slaves differ");
     if (bond.bond->mode != activeBackup)
         out.push_back("mode " + bond.bond->mode + " does not work with IPoIB");
     if (bond.bond->options.notifications == 0)

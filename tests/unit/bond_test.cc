@@ -309,6 +309,11 @@ TEST_F(BondTest, StopAllLeavesOtherBondsAlone)
 TEST_F(BondTest, StatusAsOneDocument)
 {
     ASSERT_EQ(ib(std::string(twoSlaves) + " --primary ib1"), 0);
+    machine["ib1"].mtu = 4092;
+    EXPECT_EQ(ib("status bond0"), 0) << "a larger MTU than the bond's does no harm";
+    machine["ib1"].mtu = 1000;
+    EXPECT_EQ(ib("status bond0"), 2);
+    EXPECT_NE(out.str().find("the MTU of ib1 is smaller than that of bond0"), std::string::npos);
     machine["ib1"].slave->failures = 2;
     machine["ib1"].slave->linkUp = false;
     machine["bond0"].bond->lastChange = 300;
