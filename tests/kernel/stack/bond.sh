@@ -166,7 +166,7 @@ connected() {
 		"${N[@]}" sh -c "echo connected >/sys/class/net/$slave/mode"
 	done
 	far_end
-	bond 0 --bond-name bond0 --bond-ip 10.10.10.1 --slaves ib0,ib1 --take
+	bond 0 --bond-name bond0 --bond-ip 10.10.10.1 --slaves ib0,ib1 --primary ib0 --take
 	is /sys/class/net/bond0/mtu 65520
 	is /sys/class/net/ib1/mode connected
 	is /sys/class/net/ib1/mtu 65520
@@ -179,11 +179,13 @@ connected() {
 	echo datagram >/sys/class/net/ib0/mode
 }
 
+# Back to back, both ends must prefer the same cable.
 far_end() {
-	"${N[@]}" "$IB_BOND" -n --bond-name bond0 --bond-ip 10.10.10.2 --slaves ib2,ib3 >/run/commands
+	"${N[@]}" "$IB_BOND" -n --bond-name bond0 --bond-ip 10.10.10.2 --slaves ib2,ib3 \
+		--primary ib2 >/run/commands
 	cat /run/commands
 	"${N[@]}" sh -e /run/commands
-	"${N[@]}" "$IB_BOND" check bond0 --ip 10.10.10.2 --slaves ib2,ib3 ||
+	"${N[@]}" "$IB_BOND" check bond0 --ip 10.10.10.2 --slaves ib2,ib3 --primary ib2 ||
 		fail "the commands of a dry run do not do the same"
 }
 
