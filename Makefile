@@ -64,7 +64,7 @@ INSTALL_BUILD := build/install
 PREFIX ?= /usr
 install: ## openib, service, man pages, sources for DKMS (PREFIX=/usr DESTDIR=)
 	@cmake -S . -B $(INSTALL_BUILD) -G Ninja -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DOPENIPOIB_TESTS=OFF > /dev/null
-	@cmake --build $(INSTALL_BUILD) --target openib man
+	@cmake --build $(INSTALL_BUILD) --target openib ipoib-ha man
 	@cmake --install $(INSTALL_BUILD) --component tools
 	@mv $(INSTALL_BUILD)/install_manifest_tools.txt $(INSTALL_BUILD)/installed
 	@cmake --install $(INSTALL_BUILD) --component dkms

@@ -22,6 +22,7 @@ enum ExitStatus { ok = 0, usage = 1, notReached = 3 };
 
 struct Arguments {
     std::string topology;
+    std::string control;
     std::vector<std::string> ports;
 };
 
@@ -68,6 +69,9 @@ int work(const Arguments &arguments)
         if (auto added = (*loop)->add(*port, std::move(*cable)); !added)
             return report("--port " + word + ": " + added.error().text(), usage);
     }
+    if (!arguments.control.empty())
+        if (auto listening = (*loop)->listen(arguments.control); !listening)
+            return report("--control " + listening.error().text(), notReached);
     const auto done = (*loop)->run();
     return done ? ok : report(done.error().text(), notReached);
 }
@@ -85,6 +89,7 @@ int run(int argc, char **argv)
         "--port", arguments.ports,
         "HOST:PORT=netdev:NAME|tap:NAME|unix:PATH|fd:NUMBER, where a host's port is really;\n"
         "may be repeated. Hosts without one are emulated: they answer MADs.");
+    app.add_option("--control", arguments.control, "a socket to be made for ibfabric-ctl");
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {

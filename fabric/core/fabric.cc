@@ -12,6 +12,12 @@ namespace
 
 constexpr unsigned maxPacketsPerFrame = 255;
 
+bool isManagement(const Packet &packet)
+{
+    const auto lrh = ib::Lrh::parse(packet.bytes);
+    return lrh && lrh->vl == vl15;
+}
+
 // PortInfo's code of the MTU that a link with such frames offers, as
 // docs/sib-link.md, 1.2 has it.
 std::uint8_t mtuCode(std::size_t frame)
@@ -84,11 +90,35 @@ const Station *Fabric::station(PortRef port) const
     return end.cable == noCable ? nullptr : &plugs_[end.cable].station;
 }
 
+PortRef Fabric::here(PortRef port) const
+{
+    if (port.port == 0 || seats_[port.node].node)
+        return port;
+    return cabledTo(port).value_or(port);
+}
+
+// A port that its own side keeps down.
+bool Fabric::isOff(PortRef port) const
+{
+    return !seats_[port.node].ends[port.port].isEnabled || faults_.has(FaultKind::port, port) ||
+           faults_.has(FaultKind::power, {port.node, 0});
+}
+
+bool Fabric::isCut(PortRef port) const
+{
+    const auto peer = cabledTo(port);
+    return faults_.has(FaultKind::link, port) || (peer && faults_.has(FaultKind::link, *peer));
+}
+
 // Whether a link may be up follows from both ends' settings.
 void Fabric::train(PortRef port, Time now)
 {
-    const End &local = end(port);
-    const bool isOn = local.isEnabled && local.isPlugged;
+    End &local = end(port);
+    const bool isOn = !isOff(port) && !isCut(port);
+    if (!isOn) {
+        local.out.clear();
+        local.in.clear();
+    }
     if (local.cable != noCable) {
         Plug &plug = plugs_[local.cable];
         if (isOn)
@@ -98,12 +128,13 @@ void Fabric::train(PortRef port, Time now)
         noteState(plug, now);
         fillOutput(plug, now);
     } else if (local.peer && seats_[local.peer->node].node) {
-        const End &far = end(*local.peer);
-        const bool isUp = isOn && far.isEnabled && far.isPlugged;
+        const bool isUp = isOn && !isOff(*local.peer);
+        if (!isUp)
+            end(*local.peer).out.clear();
         setLink(port, isUp, now);
         setLink(*local.peer, isUp, now);
     }
-    if (!local.isEnabled)
+    if (isOff(port))
         nodeAt(port).linkDown(port.port, PhysState::disabled, now);
 }
 
@@ -116,8 +147,7 @@ void Fabric::setLink(PortRef port, bool isUp, Time now)
     if (isUp)
         node.linkUp(port.port, now);
     else
-        node.linkDown(port.port, end(port).isEnabled ? PhysState::polling : PhysState::disabled,
-                      now);
+        node.linkDown(port.port, isOff(port) ? PhysState::disabled : PhysState::polling, now);
 }
 
 void Fabric::onPhysWanted(PortRef port, PhysState wanted, Time now)
@@ -136,16 +166,55 @@ void Fabric::onPhysWanted(PortRef port, PhysState wanted, Time now)
     train(port, now);
 }
 
-void Fabric::setCable(PortRef port, bool isPlugged, Time now)
+io::Result<Fault> Fabric::addFault(Fault fault, Time now)
 {
-    // A host elsewhere has no end here: the switch's counts.
-    if (!seats_[port.node].node)
-        port = topology_.nodes[port.node].port(port.port).peer.value_or(port);
-    if (!seats_[port.node].node)
-        return;
-    end(port).isPlugged = isPlugged;
-    train(port, now);
+    fault.at = here(fault.at);
+    if (isOfNode(fault.kind) != (fault.at.port == 0))
+        return io::fail(EINVAL, isOfNode(fault.kind) ? "a node is wanted" : "a port is wanted");
+    if (!seats_[fault.at.node].node)
+        return io::fail(EINVAL, "\"" + topology_.nodes[fault.at.node].name +
+                                    "\" is a host elsewhere, and has no cable there");
+    const Fault added = faults_.add(fault);
+    onFaultsChanged({added}, now);
+    return added;
+}
+
+std::vector<Fault> Fabric::clearFaults(const std::function<bool(const Fault &)> &matches, Time now)
+{
+    auto cleared = faults_.remove(matches);
+    onFaultsChanged(cleared, now);
+    return cleared;
+}
+
+// Faults have come, or have gone.
+void Fabric::onFaultsChanged(const std::vector<Fault> &faults, Time now)
+{
+    for (const Fault &fault : faults) {
+        Seat &seat = seats_[fault.at.node];
+        if (fault.kind == FaultKind::stuck)
+            seat.node->setStuck(faults_.has(FaultKind::stuck, fault.at));
+        else if (fault.kind == FaultKind::link || fault.kind == FaultKind::port)
+            train(fault.at, now);
+        else if (fault.kind == FaultKind::power) {
+            settle(now); // nothing is on its way to the node
+            if (!faults_.has(FaultKind::power, fault.at))
+                restartNode(fault.at.node);
+            for (std::uint8_t port = 1; port <= seat.node->portCount(); ++port)
+                train({fault.at.node, port}, now);
+        }
+    }
     settle(now);
+}
+
+// It comes back with nothing of what the SM had written. Its links are down.
+void Fabric::restartNode(std::size_t index)
+{
+    Seat &seat = seats_[index];
+    seat.node = std::make_unique<Node>(topology_.nodes[index], seat);
+    seat.node->setStuck(faults_.has(FaultKind::stuck, {index, 0}));
+    for (End &local : seat.ends)
+        local.isEnabled = true;
+    touched_.insert(index);
 }
 
 void Fabric::onFrame(std::size_t cable, const io::MacAddress &source, io::View frame, Time now)
@@ -171,6 +240,8 @@ void Fabric::onReady(std::size_t cable, Time now)
 
 void Fabric::onTime(Time now)
 {
+    onFaultsChanged(faults_.expire(now), now);
+    onLate(now);
     for (Plug &plug : plugs_) {
         if (plug.station.deadline() > now)
             continue;
@@ -193,7 +264,9 @@ Time Fabric::deadline() const
     Time result = timers_.empty() ? Time::max() : timers_.begin()->first;
     for (const Plug &plug : plugs_)
         result = std::min(result, plug.station.deadline());
-    return result;
+    for (const PortRef port : late_)
+        result = std::min(result, lateDeadline(port));
+    return std::min(result, faults_.deadline());
 }
 
 // Until nothing moves any more.
@@ -234,32 +307,94 @@ void Fabric::setTimers()
     touched_.clear();
 }
 
+// A packet at the start of its way, by a port or from a cable: it goes on at once,
+// or it is lost, or late and put on the wire.
+std::optional<Packet> Fabric::pass(PortRef port, Wire &wire, Packet packet, Time now)
+{
+    if (!faults_.touchPackets() && wire.isEmpty())
+        return packet;
+    const PacketKind kind = kindOf(packet.bytes);
+    const auto verdict = faults_.judge(port, end(port).peer, kind, random_);
+    if (verdict.isDropped) {
+        nodeAt(port).port(port.port).counters.add(Drop::fault);
+        return std::nullopt;
+    }
+    const Time due = wire.arrival(kind, now + verdict.delay);
+    if (due <= now)
+        return packet;
+    wire.put(kind, due, std::move(packet));
+    late_.insert(port);
+    return std::nullopt;
+}
+
+// Packets that were late arrive.
+void Fabric::onLate(Time now)
+{
+    const auto ports = late_;
+    for (const PortRef port : ports) {
+        const End &local = end(port);
+        if (local.cable != noCable)
+            takeInput(plugs_[local.cable], now);
+        pump(port, now);
+        if (local.out.isEmpty() && local.in.isEmpty())
+            late_.erase(port);
+    }
+}
+
+// Never for packets that have to wait for something else to happen.
+Time Fabric::lateDeadline(PortRef port) const
+{
+    const End &local = seats_[port.node].ends[port.port];
+    const auto arrives = [this](const Wire &wire, PortRef at) {
+        return wire.isEmpty() || isManagement(wire.front()) ||
+               seats_[at.node].node->acceptsInput(at.port);
+    };
+    Time result = Time::max();
+    if (local.cable != noCable) {
+        const Plug &plug = plugs_[local.cable];
+        if (plug.cable.isReady() && plug.station.canSend())
+            result = local.out.due();
+        if (arrives(local.in, port))
+            result = std::min(result, local.in.due());
+    } else if (local.peer && arrives(local.out, *local.peer)) {
+        result = local.out.due();
+    }
+    return result;
+}
+
 // What waits at a port moves on, as far as the other end takes it.
 void Fabric::pump(PortRef port, Time now)
 {
-    const End &local = end(port);
+    End &local = end(port);
     touch(port);
     if (local.cable != noCable)
         return fillOutput(plugs_[local.cable], now);
     if (!local.peer || !seats_[local.peer->node].node)
         return;
+    const PortRef peer = *local.peer;
     Node &from = nodeAt(port);
-    Node &to = nodeAt(*local.peer);
-    touch(*local.peer);
-    while (from.peek(port.port, Lane::management) != nullptr)
-        to.receive(local.peer->port, from.take(port.port, Lane::management, now), now);
-    while (from.peek(port.port, Lane::data) != nullptr && to.acceptsInput(local.peer->port))
-        to.receive(local.peer->port, from.take(port.port, Lane::data, now), now);
+    Node &to = nodeAt(peer);
+    touch(peer);
+    while (local.out.due() <= now &&
+           (isManagement(local.out.front()) || to.acceptsInput(peer.port)))
+        to.receive(peer.port, local.out.take(), now);
+    for (const Lane lane : {Lane::management, Lane::data})
+        while (from.peek(port.port, lane) != nullptr && !local.out.isFull() &&
+               (lane == Lane::management || to.acceptsInput(peer.port)))
+            if (auto packet = pass(port, local.out, from.take(port.port, lane, now), now))
+                to.receive(peer.port, std::move(*packet), now);
 }
 
 // Whoever sends to a port may go on.
 void Fabric::refill(PortRef port, Time now)
 {
     const End &local = end(port);
-    if (local.cable != noCable)
+    if (local.cable != noCable) {
         takeInput(plugs_[local.cable], now);
-    else if (local.peer && seats_[local.peer->node].node)
+        fillOutput(plugs_[local.cable], now); // acknowledgements
+    } else if (local.peer && seats_[local.peer->node].node) {
         pump(*local.peer, now);
+    }
 }
 
 // Tell the node what has become of the link.
@@ -271,8 +406,7 @@ void Fabric::noteState(Plug &plug, Time now)
     Node &node = nodeAt(plug.at);
     touch(plug.at);
     if (plug.upSession != 0)
-        node.linkDown(plug.at.port,
-                      end(plug.at).isEnabled ? PhysState::polling : PhysState::disabled, now);
+        node.linkDown(plug.at.port, isOff(plug.at) ? PhysState::disabled : PhysState::polling, now);
     plug.upSession = session;
     if (session == 0)
         return;
@@ -283,14 +417,18 @@ void Fabric::noteState(Plug &plug, Time now)
 void Fabric::takeInput(Plug &plug, Time now)
 {
     Node &node = nodeAt(plug.at);
+    Wire &wire = end(plug.at).in;
     touch(plug.at);
+    while (wire.due() <= now && (isManagement(wire.front()) || node.acceptsInput(plug.at.port)))
+        node.receive(plug.at.port, wire.take(), now);
     for (;;) {
-        plug.station.deliver(node.acceptsInput(plug.at.port), now);
+        plug.station.deliver(node.acceptsInput(plug.at.port) && !wire.isFull(), now);
         auto packets = plug.station.takeInput();
         if (packets.empty())
             return;
-        for (auto &packet : packets)
-            node.receive(plug.at.port, {.bytes = std::move(packet)}, now);
+        for (auto &bytes : packets)
+            if (auto packet = pass(plug.at, wire, {.bytes = std::move(bytes)}, now))
+                node.receive(plug.at.port, std::move(*packet), now);
     }
 }
 
@@ -307,16 +445,25 @@ void Fabric::fillOutput(Plug &plug, Time now)
 bool Fabric::sendFrame(Plug &plug, Time now)
 {
     Node &node = nodeAt(plug.at);
+    Wire &wire = end(plug.at).out;
     touch(plug.at);
     const std::size_t most = plug.station.maxPayload();
     io::Bytes payload;
     unsigned count = 0;
+    const auto fits = [&](const Packet &packet) {
+        return count < maxPacketsPerFrame && payload.size() + packet.bytes.size() <= most;
+    };
+    const auto add = [&](const Packet &packet) {
+        io::append(payload, packet.bytes);
+        ++count;
+    };
+    while (wire.due() <= now && fits(wire.front()))
+        add(wire.take());
     for (const Lane lane : {Lane::management, Lane::data})
         for (const Packet *next = node.peek(plug.at.port, lane);
-             next != nullptr && count < maxPacketsPerFrame &&
-             payload.size() + next->bytes.size() <= most;
-             next = node.peek(plug.at.port, lane), ++count)
-            io::append(payload, node.take(plug.at.port, lane, now).bytes);
+             next != nullptr && fits(*next) && !wire.isFull(); next = node.peek(plug.at.port, lane))
+            if (const auto packet = pass(plug.at, wire, node.take(plug.at.port, lane, now), now))
+                add(*packet);
     if (count != 0)
         plug.station.send(payload, static_cast<std::uint8_t>(count), now);
     return count != 0;

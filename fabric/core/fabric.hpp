@@ -15,6 +15,8 @@
 #pragma once
 
 #include "core/cable.hpp"
+#include "core/fault.hpp"
+#include "core/wire.hpp"
 #include "io/error.hpp"
 #include "link/station.hpp"
 #include "node/node.hpp"
@@ -56,10 +58,21 @@ class Fabric
     void onTime(Time now);
     [[nodiscard]] Time deadline() const;
 
-    // Pull the cable at a port, or plug it in again.
-    void setCable(PortRef port, bool isPlugged, Time now);
+    // Let something go wrong from now on. A host's port stands for the switch's that
+    // it is cabled to. Errors: EINVAL if nothing is there that could have that fault.
+    [[nodiscard]] io::Result<Fault> addFault(Fault fault, Time now);
+    // Clear the faults that match; they are returned.
+    std::vector<Fault> clearFaults(const std::function<bool(const Fault &)> &matches, Time now);
+    [[nodiscard]] const Faults &faults() const { return faults_; }
 
     [[nodiscard]] const Topology &topology() const { return topology_; }
+    // A host's port as the switch's that it is cabled to, if the host is elsewhere.
+    [[nodiscard]] PortRef here(PortRef port) const;
+    // The other end of a port's cable, as the topology has it.
+    [[nodiscard]] std::optional<PortRef> cabledTo(PortRef port) const
+    {
+        return topology_.nodes[port.node].port(port.port).peer;
+    }
     // nullptr for a host elsewhere.
     [[nodiscard]] const Node *node(std::size_t index) const { return seats_[index].node.get(); }
     // The link protocol's end at a port of a node; nullptr if no cable is there.
@@ -72,7 +85,8 @@ class Fabric
         std::optional<PortRef> peer; // in this process
         std::size_t cable = noCable;
         bool isEnabled = true; // by the SM
-        bool isPlugged = true;
+        Wire out;
+        Wire in; // from a cable
     };
     // A node and its ears.
     struct Seat final : NodeListener {
@@ -103,6 +117,10 @@ class Fabric
 
     [[nodiscard]] End &end(PortRef port) { return seats_[port.node].ends[port.port]; }
     [[nodiscard]] Node &nodeAt(PortRef port) { return *seats_[port.node].node; }
+    [[nodiscard]] bool isOff(PortRef port) const;
+    [[nodiscard]] bool isCut(PortRef port) const;
+    void onFaultsChanged(const std::vector<Fault> &faults, Time now);
+    void restartNode(std::size_t index);
     void settle(Time now);
     void train(PortRef port, Time now);
     void setLink(PortRef port, bool isUp, Time now);
@@ -113,6 +131,9 @@ class Fabric
     void takeInput(Plug &plug, Time now);
     void fillOutput(Plug &plug, Time now);
     [[nodiscard]] bool sendFrame(Plug &plug, Time now);
+    [[nodiscard]] std::optional<Packet> pass(PortRef port, Wire &wire, Packet packet, Time now);
+    void onLate(Time now);
+    [[nodiscard]] Time lateDeadline(PortRef port) const;
     void touch(PortRef port) { touched_.insert(port.node); }
     void setTimers();
 
@@ -120,6 +141,8 @@ class Fabric
     Random random_;
     std::deque<Seat> seats_; // as Topology::nodes
     std::deque<Plug> plugs_;
+    Faults faults_;
+    std::set<PortRef> late_;     // that may have packets on their wires
     std::deque<PortRef> ready_;  // with packets to leave by
     std::deque<PortRef> refill_; // that take packets again
     std::deque<std::pair<PortRef, PhysState>> wanted_;

@@ -68,6 +68,19 @@ io::Result<void> Loop::add(PortRef port, std::unique_ptr<SocketCable> cable)
     return {};
 }
 
+io::Result<void> Loop::listen(const std::string &path)
+{
+    auto socket = ControlSocket::open(event_.get(), path, [this](std::string_view request) {
+        auto answer = control_.answer(request, now());
+        arm();
+        return answer;
+    });
+    if (!socket)
+        return std::unexpected(socket.error());
+    socket_ = std::move(*socket);
+    return {};
+}
+
 io::Result<void> Loop::run()
 {
     fabric_.start(now());

@@ -52,6 +52,7 @@ enum class Drop : std::uint8_t {
     lifetime,     // at the head of a queue, or in the fabric, for too long
     management,   // a MAD that is not to be answered
     overflow,     // VL15 buffer
+    fault,        // asked for
     count
 };
 
@@ -81,7 +82,7 @@ inline constexpr std::array<std::pair<std::string_view, Counter>, 21> counterNam
 inline constexpr std::array<std::string_view, static_cast<std::size_t>(Drop::count)> dropNames{
     "malformed",    "state",         "unknown_lid", "looping",      "virtual_lane",
     "pkey_inbound", "pkey_outbound", "raw_inbound", "raw_outbound", "too_long",
-    "port_down",    "lifetime",      "management",  "overflow"};
+    "port_down",    "lifetime",      "management",  "overflow",     "fault"};
 
 class PortCounters
 {
@@ -126,6 +127,7 @@ class PortCounters
             return Counter::vl15Dropped;
         case Drop::state:
         case Drop::management:
+        case Drop::fault:
         case Drop::count:
             break;
         }

@@ -94,6 +94,8 @@ void Node::receiveManagement(std::uint8_t in, Packet packet, const PacketHeaders
         headers.lrh.dlid == ib::permissiveLid || identity.isOwnLid(headers.lrh.dlid);
     if (!isHere)
         return forwardUnicast(in, std::move(packet), headers, now);
+    if (isStuck_)
+        return port.counters.add(Drop::fault);
     if (headers.qpn != 0)
         return port.counters.add(Drop::malformed);
     if (header->mgmtClass == ib::MgmtClass::subnDirected)
@@ -184,6 +186,8 @@ void Node::receiveData(std::uint8_t in, Packet packet, const PacketHeaders &head
 void Node::answerGmp(std::uint8_t in, Packet packet, const PacketHeaders &headers, Time now)
 {
     Port &port = ports_[in];
+    if (isStuck_)
+        return port.counters.add(Drop::fault);
     const auto mad = headers.mad(packet.bytes);
     const auto header = mad ? ib::Mad::parse(*mad) : std::nullopt;
     const bool isRequest =
@@ -315,8 +319,9 @@ void Node::sendTraps(Time now)
 {
     const std::uint8_t from = isSwitch() ? 0 : 1;
     while (const auto mad = sma_->nextTrap(now))
-        sendSmpByLid(from, *mad, static_cast<std::uint16_t>(ports_[from].info(IB_PORT_SMLID_F)),
-                     now);
+        if (!isStuck_)
+            sendSmpByLid(from, *mad, static_cast<std::uint16_t>(ports_[from].info(IB_PORT_SMLID_F)),
+                         now);
 }
 
 Packet Node::take(std::uint8_t port, Lane lane, Time now)

@@ -59,6 +59,9 @@ class Node
     // phys: polling, or disabled.
     void linkDown(std::uint8_t port, PhysState phys, Time now);
 
+    // A node that is stuck answers no MAD and sends none, and forwards.
+    void setStuck(bool isStuck) { isStuck_ = isStuck; }
+
     // Whether data packets may be given to receive() by this port.
     [[nodiscard]] bool acceptsInput(std::uint8_t port) const
     {
@@ -122,6 +125,7 @@ class Node
     Attribute switchInfo_{};
     Pma pma_;
     std::unique_ptr<Sma> sma_;
+    bool isStuck_ = false;
 };
 
 } // namespace openipoib::fabric

@@ -34,6 +34,14 @@ std::string text(const nlattr *attribute)
     return {start, ::strnlen(start, static_cast<std::size_t>(nla_len(attribute)))};
 }
 
+io::Bytes bytes(const nlattr *attribute)
+{
+    if (!attribute)
+        return {};
+    const auto *start = static_cast<const std::uint8_t *>(nla_data(attribute));
+    return {start, start + nla_len(attribute)};
+}
+
 // IFLA_LINKINFO: the kind, and for IPoIB its own attributes.
 void parseInfo(const nlattr *info, Link &link)
 {
@@ -111,10 +119,8 @@ std::optional<Link> parseLink(const nlmsghdr *message)
     link.maxMtu = number<std::uint32_t>(table[IFLA_MAX_MTU], 0);
     link.master = number<std::int32_t>(table[IFLA_MASTER], 0);
     link.parent = number<std::int32_t>(table[IFLA_LINK], 0);
-    if (const nlattr *address = table[IFLA_ADDRESS]) {
-        const auto *start = static_cast<const std::uint8_t *>(nla_data(address));
-        link.address.assign(start, start + nla_len(address));
-    }
+    link.address = bytes(table[IFLA_ADDRESS]);
+    link.broadcast = bytes(table[IFLA_BROADCAST]);
     if (table[IFLA_LINKINFO])
         parseInfo(table[IFLA_LINKINFO], link);
     return link;

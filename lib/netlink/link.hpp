@@ -34,6 +34,7 @@ struct Link {
     std::string kind;           // "ipoib", "bond" ...; "" for most hardware
     io::Bytes address;          // hardware address
     std::optional<Ipoib> ipoib; // where the driver reports it
+    io::Bytes broadcast{};      // hardware address
 
     [[nodiscard]] bool isUp() const;
     [[nodiscard]] bool isRunning() const; // up, and with a carrier

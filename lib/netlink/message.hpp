@@ -55,6 +55,13 @@ class Message
         static_assert(std::is_trivially_copyable_v<T>);
         note(message_ ? nlmsg_append(message_.get(), &fixed, sizeof fixed, NLMSG_ALIGNTO) : -1);
     }
+    // Fixed part and attributes as they were built before.
+    void append(io::View bytes)
+    {
+        note(message_ ? nlmsg_append(message_.get(), const_cast<std::uint8_t *>(bytes.data()),
+                                     bytes.size(), NLMSG_ALIGNTO)
+                      : -1);
+    }
     template <typename T>
     requires std::is_integral_v<T>
     void put(int type, T value)

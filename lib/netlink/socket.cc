@@ -6,6 +6,8 @@
 #include <netlink/netlink.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+
 namespace openipoib::netlink
 {
 
@@ -14,6 +16,8 @@ namespace
 
 constexpr int dumpAttempts = 5;
 constexpr std::size_t bufferBytes = 1 << 20;
+// So many acknowledgements find room in a socket of the default size.
+constexpr std::size_t messagesAtOnce = 64;
 
 // libnl has error numbers of its own.
 int toErrno(int status)
@@ -134,6 +138,87 @@ io::Result<void> Socket::request(const Message &message, std::string_view what)
 {
     Exchange one;
     return exchange(message, NLM_F_ACK, what, one);
+}
+
+// The acknowledgements of several messages, which are numbered on from @first.
+struct Socket::Answers {
+    std::vector<io::Error> *out = nullptr;
+    std::size_t start = 0; // of these messages in @out
+    unsigned first = 0;
+    std::size_t count = 0;
+    std::size_t missing = 0;
+
+    void note(unsigned sequence, int code, std::string words)
+    {
+        const unsigned at = sequence - first;
+        if (at >= count)
+            return;
+        (*out)[start + at] = {code, std::move(words)};
+        --missing;
+    }
+    static int onAck(nl_msg *message, void *self)
+    {
+        static_cast<Answers *>(self)->note(nlmsg_hdr(message)->nlmsg_seq, 0, {});
+        return NL_OK;
+    }
+    static int onError(sockaddr_nl *, nlmsgerr *error, void *self)
+    {
+        auto *header = reinterpret_cast<nlmsghdr *>(reinterpret_cast<char *>(error) - NLMSG_HDRLEN);
+        static_cast<Answers *>(self)->note(header->nlmsg_seq, -error->error, extendedAck(header));
+        return NL_SKIP;
+    }
+    static int onSequence(nl_msg *, void *) { return NL_OK; }
+};
+
+io::Result<void> Socket::requestSome(std::span<const Message> messages,
+                                     std::vector<io::Error> &answers)
+{
+    static constexpr auto what = "netlink batch";
+    nl_sock *raw = socket_.get();
+    Answers some{.out = &answers,
+                 .start = answers.size(),
+                 .count = messages.size(),
+                 .missing = messages.size()};
+    answers.resize(answers.size() + messages.size());
+    io::Bytes bytes;
+    for (const auto &message : messages) {
+        if (!message.get())
+            return io::fail(EMSGSIZE, what);
+        nlmsghdr *header = nlmsg_hdr(message.get());
+        header->nlmsg_flags |= NLM_F_REQUEST | NLM_F_ACK;
+        header->nlmsg_pid = nl_socket_get_local_port(raw);
+        header->nlmsg_seq = nl_socket_use_seq(raw);
+        if (bytes.empty())
+            some.first = header->nlmsg_seq;
+        const auto *start = reinterpret_cast<const std::uint8_t *>(header);
+        bytes.insert(bytes.end(), start, start + header->nlmsg_len);
+        bytes.resize(NLMSG_ALIGN(bytes.size()));
+    }
+    nl_cb *callbacks = nl_cb_alloc(NL_CB_DEFAULT);
+    if (!callbacks)
+        return io::fail(ENOMEM, what);
+    nl_cb_set(callbacks, NL_CB_ACK, NL_CB_CUSTOM, Answers::onAck, &some);
+    nl_cb_set(callbacks, NL_CB_SEQ_CHECK, NL_CB_CUSTOM, Answers::onSequence, nullptr);
+    nl_cb_err(callbacks, NL_CB_CUSTOM, Answers::onError, &some);
+    int status = nl_sendto(raw, bytes.data(), bytes.size());
+    while (status >= 0 && some.missing)
+        status = nl_recvmsgs(raw, callbacks);
+    nl_cb_put(callbacks);
+    if (status < 0)
+        return io::fail(toErrno(status), what);
+    return {};
+}
+
+io::Result<std::vector<io::Error>> Socket::requestAll(std::span<const Message> messages)
+{
+    std::vector<io::Error> answers;
+    while (!messages.empty()) {
+        const auto some = messages.first(std::min(messages.size(), messagesAtOnce));
+        if (const auto done = requestSome(some, answers); !done)
+            return std::unexpected(done.error());
+        messages = messages.subspan(some.size());
+    }
+    return answers;
 }
 
 io::Result<void> Socket::dump(const Message &message, std::string_view what,

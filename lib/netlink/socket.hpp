@@ -11,6 +11,8 @@
 
 #include <functional>
 #include <memory>
+#include <span>
+#include <vector>
 
 namespace openipoib::netlink
 {
@@ -23,6 +25,10 @@ class Socket
     // Send and wait for the acknowledgement. The error's context is @what and,
     // if the kernel has given one, its own message.
     [[nodiscard]] io::Result<void> request(const Message &message, std::string_view what);
+
+    // Send all at once; the kernel does one after the other, whether or not one of
+    // them fails. The answer to each, in their order: code 0 where it was done.
+    [[nodiscard]] io::Result<std::vector<io::Error>> requestAll(std::span<const Message> messages);
 
     // Send with NLM_F_DUMP and hand every answer to @each, which must not throw.
     // A dump that the kernel calls inconsistent is read again from its beginning
@@ -38,6 +44,9 @@ class Socket
     explicit Socket(nl_sock *socket) : socket_(socket) {}
 
     struct Exchange;
+    struct Answers;
+    [[nodiscard]] io::Result<void> requestSome(std::span<const Message> messages,
+                                               std::vector<io::Error> &answers);
     [[nodiscard]] io::Result<void> exchange(const Message &message, int flags,
                                             std::string_view what, Exchange &exchange);
 

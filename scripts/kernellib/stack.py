@@ -24,7 +24,8 @@ AT_ONCE = 2             # a scenario keeps one processor busy
 LONGEST = ("kill", "verbs", "loss", "fault-make", "reload", "malformed", "fault", "unplug")
 
 # Scenario: what it runs of ours, in user space
-PROGRAMS = {"fabric": "ibfabric", "malformed": "ib-frames", "openib": "openib"}
+PROGRAMS = {"fabric": ("ibfabric", "ibfabric-ctl"), "ha": ("ipoib-ha",),
+            "malformed": ("ib-frames",), "openib": ("openib",)}
 
 _printing = threading.Lock()
 
@@ -36,7 +37,7 @@ def names() -> list[str]:
 
 def build_programs(chosen: list[str]) -> None:
     """What the scenarios run besides the distribution's programs, built if need be."""
-    targets = [target for name, target in PROGRAMS.items() if name in chosen]
+    targets = [target for name in chosen for target in PROGRAMS.get(name, ())]
     try:
         if targets:
             programs.build(targets)
@@ -54,6 +55,7 @@ def run_one(name: str, tree: Path, mirror: Path) -> junit.Case:
         [str(uml.RUN), "--kernel", str(tree), "--timeout", str(LIMIT_SECONDS), "--out", str(out),
          "--clock", clock[1] if clock else "real", "--env", f"STACK={SCENARIOS}",
          "--env", f"IB_FRAMES={programs.BIN}/ib-frames", "--env", f"OPENIB={programs.BIN}/openib",
+         "--env", f"IPOIB_HA={programs.BIN}/ipoib-ha",
          "--env", f"IBFABRIC={programs.BIN}/ibfabric",
          "--env", f"SIB_KO={mirror}/drivers/sib/sib.ko",
          "--env", f"IPOIB_KO={mirror}/drivers/ipoib/ib_ipoib.ko", str(script)],

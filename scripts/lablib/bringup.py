@@ -7,7 +7,7 @@ from pathlib import Path
 
 from checklib import programs
 
-from . import accel, client, daemon, initramfs, layer, splats, state
+from . import accel, client, daemon, fabric, initramfs, layer, splats, state
 from .plan import IB_MTU_CODES
 from .state import LabError
 
@@ -55,7 +55,7 @@ def prepare(plan, kernel, progress):
 
 def _ibfabric():
     try:
-        programs.build(["ibfabric"])
+        programs.build(fabric.PROGRAMS)
     except RuntimeError as error:
         raise LabError(str(error)) from None
     return str(programs.BIN / "ibfabric")

@@ -5,6 +5,7 @@ import argparse
 import json
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -33,6 +34,7 @@ examples:
   scripts/lab exec h1 -- ping -c 3 10.10.0.2
   scripts/lab exec h1 -- ibnetdiscover
   scripts/lab cable h1:0 down
+  scripts/lab fault link sw1:3 down --for 5s    (of a lab with switches)
   scripts/lab exec h1 -- lab-sm stop          (also start, status, log)
   scripts/lab shell h2
   scripts/lab down
@@ -93,6 +95,11 @@ def parser():
     pull = commands.add_parser("cable", help="pull or plug a cable, at both its ends")
     pull.add_argument("port", metavar="HOST:PORT", help="h1:0; or by name: h1:ib0, h1:sib0")
     pull.add_argument("action", choices=("down", "up"))
+    fault = commands.add_parser("fault", add_help=False, usage="lab fault WHAT WHERE ...",
+                                help="what ibfabric-ctl fault does: lab fault link sw1:3 down")
+    fault.add_argument("words", nargs=argparse.REMAINDER, metavar="WORD")
+    topo = commands.add_parser("topo", help="switches, and what they are cabled to")
+    topo.add_argument("--dot", action="store_true", help="for Graphviz")
     status = commands.add_parser("status", help="hosts, ports, cables, splats")
     status.add_argument("-j", "--json", action="store_true", help="as JSON")
     logs = commands.add_parser("logs", help="the console of a host, also of the last lab")
@@ -153,6 +160,25 @@ def cmd_cable(arguments):
     end = plan.port_name(arguments.port, hosts)
     client.ask("cable", end=end, up=arguments.action == "up")
     return 0
+
+
+def _fabric_ctl(*words):
+    """Run ibfabric-ctl on the lab's fabric; its exit status."""
+    from checklib import programs
+
+    from . import fabric
+    if not client.ask("status")["fabric"]:
+        raise LabError("the cables of this lab are back to back: there are no switches", USAGE)
+    return subprocess.run([programs.BIN / "ibfabric-ctl", "--socket", fabric.control_path(),
+                           *words], check=False).returncode
+
+
+def cmd_fault(arguments):
+    return _fabric_ctl("fault", *arguments.words)
+
+
+def cmd_topo(arguments):
+    return _fabric_ctl("topology", *(["--dot"] if arguments.dot else []))
 
 
 def _splats(consoles):

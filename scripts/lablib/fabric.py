@@ -10,6 +10,7 @@ from .qemu import die_with_parent
 from .state import LabError
 
 READY_SECONDS = 20
+PROGRAMS = ("ibfabric", "ibfabric-ctl")
 INTER_SWITCH = 2  # links between the two leaves
 
 
@@ -34,6 +35,11 @@ def topology(names, ports):
         lines.append("")
     lines += [f'Ca {ports} "{name}"\t# "{name}"' for name in names]
     return "\n".join(lines) + "\n"
+
+
+def control_path():
+    """Where ibfabric listens for ibfabric-ctl."""
+    return state.folder() / "fabric"
 
 
 def port_name(name):
@@ -63,7 +69,8 @@ class Fabric:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
             notify.setblocking(False)
             notify.bind(str(path))
-            argv = [program, "--topology", state.folder() / "topology"]
+            argv = [program, "--topology", state.folder() / "topology",
+                    "--control", control_path()]
             for name, end in cables.items():
                 argv += ["--port", f"{port_name(name)}=fd:{end.fileno()}"]
             self.process = await asyncio.create_subprocess_exec(

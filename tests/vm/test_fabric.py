@@ -4,10 +4,12 @@
 import contextlib
 import itertools
 import re
+import subprocess
+import time
 
 import pytest
 
-from harness import HOSTS, ipv4, ipv6
+from harness import HOSTS, LAB, ipv4, ipv6, stretched
 
 PORTS = (0, 1)
 
@@ -45,6 +47,31 @@ def test_all_ports_reach_all(lab):
         with routed(lab, "h1", near, there), routed(lab, "h2", far, here):
             lab.reachable("h1", there)
             lab.ping("h1", there, "-c20", "-i0.02", "-I", here)
+
+
+def fault(*words):
+    done = subprocess.run([LAB, "fault", *words], capture_output=True, text=True, check=False,
+                          timeout=stretched(30))
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_around_a_failed_link(lab, record_property):
+    """Both links between the switches fail in turn: OpenSM routes around each."""
+    target = ipv4("h2", 1)
+    with routed(lab, "h1", 0, target), routed(lab, "h2", 1, ipv4("h1", 0)):
+        lab.reachable("h1", target)
+        try:
+            for number in (3, 4):
+                fault("link", f"sw1:{number}", "down")
+                start = time.monotonic()
+                lab.reachable("h1", target)
+                record_property(f"rerouted around sw1:{number}", time.monotonic() - start)
+                fault("link", f"sw1:{number}", "up")
+                lab.reachable("h1", target)
+        finally:
+            fault("clear")
+    assert fault("list") == ""
 
 
 def test_one_port_pulled(lab):

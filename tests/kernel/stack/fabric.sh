@@ -2,10 +2,11 @@
 # shellcheck disable=SC2086,SC2154,SC2317  # "${N[@]}" is a command and its words
 # shellcheck shell=bash
 # Three hosts on two switches of ibfabric: OpenSM on the first host's port sweeps
-# and programs them, and IPoIB goes through them.
+# and programs them, and IPoIB goes through them, also around what fails.
 source "$STACK/lib.sh"
 
 HOSTS=(0 1 2)
+CTL=("$IBFABRIC-ctl" --socket /run/fabric.socket)
 
 # The end h of cable $1 has the HCA, the end s the switch.
 wires() {
@@ -38,7 +39,7 @@ topology() {
 }
 
 fabric_up() {
-	"$IBFABRIC" --topology /run/topology --port h0:1=netdev:s0 --port h1:1=netdev:s1 \
+	"$IBFABRIC" --topology /run/topology --control /run/fabric.socket --port h0:1=netdev:s0 --port h1:1=netdev:s1 \
 		--port h2:1=netdev:s2 >/run/ibfabric.log 2>&1 &
 	FABRIC=$!
 }
@@ -56,6 +57,18 @@ host_address() {
 	"${run[@]}" ip link set lo up
 	"${run[@]}" ip address add "10.0.0.$((i + 1))/24" dev "$dev"
 	"${run[@]}" ip link set "$dev" up
+}
+
+# now_ms: of a clock that only goes forward
+now_ms() {
+	local up
+	read -r up _ </proc/uptime
+	echo "$((${up%.*} * 1000 + 10#${up#*.} * 10))"
+}
+
+# port_of_leaf1 PORT STATE
+port_of_leaf1() {
+	"${CTL[@]}" status | sed '/^leaf2/,$d' | grep -q "^ *$1  $2"
 }
 
 counter() {
@@ -120,6 +133,24 @@ after=$(counter "$lid" 1)
 ibqueryerrors -C sib0 >/run/errors || true
 grep -q 'nodes checked' /run/errors || fail "ibqueryerrors: $(cat /run/errors)"
 ! grep -E 'SymbolError|PortRcvErrors|ConstraintErrors|VL15Dropped' /run/errors || fail "errors"
+
+step "links fail"
+for port in 7 8; do
+	start=$(now_ms)
+	"${CTL[@]}" fault link "leaf1:$port" down
+	ping -q -c 1 -i 0.1 -w 30 10.0.0.3 >/run/ping || fail "no way around $port: $(cat /run/ping)"
+	echo "ping around leaf1:$port after $(($(now_ms) - start)) ms"
+	"${CTL[@]}" fault link "leaf2:$port" up
+	wait_for 30 port_of_leaf1 "$port" active
+done
+
+step "packets get lost"
+"${CTL[@]}" fault drop h2:1 50% --packets ud
+ping -q -c 20 -i 0.02 -W 1 10.0.0.3 >/run/ping || true
+! grep ' 0% packet loss' /run/ping || fail "nothing was lost"
+"${CTL[@]}" counters leaf2:1 | grep 'dropped: fault' || fail "drops were not counted"
+"${CTL[@]}" fault clear
+ping -q -c 20 -i 0.02 -W 2 10.0.0.3 >/run/ping || fail "still lost: $(cat /run/ping)"
 
 step "the end"
 kill "$FABRIC"

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+#include "control/control.hpp"
+
+#include "control/report.hpp"
+
+#include <cmath>
+#include <expected>
+
+namespace openipoib::fabric
+{
+
+namespace
+{
+
+using nlohmann::json;
+template <typename T> using Wanted = std::expected<T, std::string>;
+
+constexpr double million = 1e6;
+constexpr std::int64_t longestMs = 1000LL * 60 * 60 * 24 * 365;
+constexpr std::int64_t longestDelayUs = 60'000'000;
+
+std::unexpected<std::string> wrong(std::string text)
+{
+    return std::unexpected(std::move(text));
+}
+
+// A member that must be a string, if it is there.
+Wanted<std::optional<std::string>> stringOf(const json &request, const char *name)
+{
+    const auto found = request.find(name);
+    if (found == request.end())
+        return std::nullopt;
+    if (!found->is_string())
+        return wrong(std::string(name) + ": expected a string");
+    return found->get<std::string>();
+}
+
+// A member that must be a whole number from least to most, if it is there.
+Wanted<std::optional<std::int64_t>> numberOf(const json &request, const char *name,
+                                             std::int64_t least, std::int64_t most)
+{
+    const auto found = request.find(name);
+    if (found == request.end())
+        return std::nullopt;
+    const std::string expected = std::string(name) + ": expected a number from " +
+                                 std::to_string(least) + " to " + std::to_string(most);
+    if (!found->is_number_integer() ||
+        (found->is_number_unsigned() && found->get<std::uint64_t>() > INT64_MAX))
+        return wrong(expected);
+    const auto value = found->get<std::int64_t>();
+    if (value < least || value > most)
+        return wrong(expected);
+    return value;
+}
+
+// A port as people write it, or a node.
+Wanted<PortRef> placeOf(const Fabric &fabric, const std::string &text)
+{
+    if (const auto port = fabric.topology().findPort(text))
+        return *port;
+    if (const auto node = fabric.topology().find(text))
+        return PortRef{*node, 0};
+    return wrong("no port or node '" + text + "'");
+}
+
+Wanted<std::optional<PortRef>> atOf(const Fabric &fabric, const json &request)
+{
+    const auto text = stringOf(request, "at");
+    if (!text)
+        return wrong(text.error());
+    if (!*text)
+        return std::nullopt;
+    const auto place = placeOf(fabric, **text);
+    if (!place)
+        return wrong(place.error());
+    return fabric.here(*place);
+}
+
+Wanted<std::optional<FaultKind>> kindOfFault(const json &request)
+{
+    const auto text = stringOf(request, "kind");
+    if (!text)
+        return wrong(text.error());
+    if (!*text)
+        return std::nullopt;
+    for (const auto &[name, kind] : faultKindNames)
+        if (name == **text)
+            return kind;
+    return wrong("kind: expected link, port, switch, stuck, drop or delay");
+}
+
+Wanted<PacketKinds> packetsOf(const json &request)
+{
+    const auto found = request.find("packets");
+    if (found == request.end())
+        return PacketKinds{}.set();
+    PacketKinds kinds;
+    const std::string expected = "packets: expected a list of mad, ud, rc and other";
+    if (!found->is_array() || found->empty())
+        return wrong(expected);
+    for (const json &entry : *found) {
+        const auto known = std::ranges::find_if(packetKindNames, [&entry](const auto &pair) {
+            return entry.is_string() && entry.get_ref<const std::string &>() == pair.first;
+        });
+        if (known == packetKindNames.end())
+            return wrong(expected);
+        kinds.set(static_cast<std::size_t>(known->second));
+    }
+    return kinds;
+}
+
+// What a drop or a delay is by: a member of the request that must be there.
+Wanted<void> readAmount(const json &request, Fault &fault)
+{
+    if (fault.kind == FaultKind::drop) {
+        const auto found = request.find("fraction");
+        if (found == request.end() || !found->is_number())
+            return wrong("fraction: expected a number from 0 to 1");
+        const auto fraction = found->get<double>();
+        if (!(fraction > 0 && fraction <= 1))
+            return wrong("fraction: expected a number from 0 to 1");
+        fault.perMillion = static_cast<std::uint32_t>(std::ceil(fraction * million));
+    } else if (fault.kind == FaultKind::delay) {
+        const auto delay = numberOf(request, "delay_us", 1, longestDelayUs);
+        if (!delay)
+            return wrong(delay.error());
+        if (!*delay)
+            return wrong("delay_us: expected a number");
+        fault.delay = std::chrono::microseconds(**delay);
+    }
+    return {};
+}
+
+Wanted<Fault> faultOf(const Fabric &fabric, const json &request, Time now)
+{
+    const auto kind = kindOfFault(request);
+    const auto at = atOf(fabric, request);
+    const auto packets = packetsOf(request);
+    const auto time = numberOf(request, "for_ms", 1, longestMs);
+    if (!kind || !at || !packets || !time)
+        return wrong(!kind      ? kind.error()
+                     : !at      ? at.error()
+                     : !packets ? packets.error()
+                                : time.error());
+    if (!*kind || !*at)
+        return wrong("a fault has a kind and an at");
+    Fault fault{.kind = **kind, .at = **at, .packets = *packets};
+    if (const auto amount = readAmount(request, fault); !amount)
+        return wrong(amount.error());
+    if (*time)
+        fault.until = now + std::chrono::milliseconds(**time);
+    return fault;
+}
+
+Wanted<json> addFault(Fabric &fabric, const json &request, Time now)
+{
+    const auto fault = faultOf(fabric, request, now);
+    if (!fault)
+        return wrong(fault.error());
+    const auto added = fabric.addFault(*fault, now);
+    if (!added)
+        return wrong(added.error().context);
+    return faultReport(fabric, *added, now);
+}
+
+Wanted<json> clearFaults(Fabric &fabric, const json &request, Time now)
+{
+    const auto id = numberOf(request, "id", 1, UINT32_MAX);
+    const auto kind = kindOfFault(request);
+    const auto at = atOf(fabric, request);
+    if (!id || !kind || !at)
+        return wrong(!id ? id.error() : !kind ? kind.error() : at.error());
+    const auto matches = [&](const Fault &fault) {
+        return (!*id || fault.id == **id) && (!*kind || fault.kind == **kind) &&
+               (!*at || fault.at == **at ||
+                (fault.kind == FaultKind::link && fabric.cabledTo(fault.at) == **at));
+    };
+    const auto cleared = fabric.clearFaults(matches, now);
+    if (cleared.empty() && (*id || *kind || *at))
+        return wrong("there is no such fault");
+    json result = json::array();
+    for (const Fault &fault : cleared)
+        result.push_back(faultReport(fabric, fault, now));
+    return result;
+}
+
+Wanted<json> carryOut(Fabric &fabric, const json &request, Time now)
+{
+    const auto command =
+        request.is_object() ? stringOf(request, "command") : wrong("expected an object");
+    if (!command)
+        return wrong(command.error());
+    if (*command == "status")
+        return statusReport(fabric, now);
+    if (*command == "fault")
+        return addFault(fabric, request, now);
+    if (*command == "clear")
+        return clearFaults(fabric, request, now);
+    if (*command == "counters") {
+        const auto at = atOf(fabric, request);
+        return at ? Wanted<json>(counterReport(fabric, *at)) : wrong(at.error());
+    }
+    return wrong("command: expected status, counters, fault or clear");
+}
+
+} // namespace
+
+std::string Control::answer(std::string_view request, Time now)
+{
+    const json document = json::parse(request, nullptr, false);
+    const auto done = document.is_discarded() ? Wanted<json>(wrong("not a JSON document"))
+                                              : carryOut(fabric_, document, now);
+    // What is not UTF-8 in a name is shown as such, not refused.
+    return (done ? json{{"result", *done}} : json{{"error", done.error()}})
+        .dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+} // namespace openipoib::fabric

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// What is asked of a running fabric, and the answers: JSON documents, without I/O.
+//
+//   {"command": "status"}                       nodes, ports, links, faults
+//   {"command": "counters", "at": "sw1:3"}      or of all ports, without "at"
+//   {"command": "fault", "kind": "drop", "at": "sw1:3", "fraction": 0.1,
+//    "packets": ["ud"], "for_ms": 5000}         see docs/ibfabric.md
+//   {"command": "clear", "id": 3}               or "kind" and "at", or none: all
+//
+// An answer has a "result" or an "error"; an error has changed nothing.
+#pragma once
+
+#include "core/fabric.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace openipoib::fabric
+{
+
+class Control
+{
+  public:
+    explicit Control(Fabric &fabric) : fabric_(fabric) {}
+    // One document for another, whatever the request is.
+    [[nodiscard]] std::string answer(std::string_view request, Time now);
+
+  private:
+    Fabric &fabric_;
+};
+
+} // namespace openipoib::fabric

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// One request to a running ibfabric.
+#pragma once
+
+#include "io/error.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace openipoib::fabric
+{
+
+// The answer: a document with a "result" or an "error". Errors: those of the
+// socket; ETIMEDOUT if there is none within ten seconds; EPROTO if it is no answer.
+[[nodiscard]] io::Result<nlohmann::json> ask(const std::string &path,
+                                             const nlohmann::json &request);
+
+} // namespace openipoib::fabric

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// ibfabric-ctl: looks at a running ibfabric, and lets things go wrong in it. See
+// --help and docs/ibfabric.md.
+#include "ctl/amount.hpp"
+#include "ctl/client.hpp"
+#include "ctl/render.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <iostream>
+
+namespace
+{
+
+using namespace openipoib;
+using nlohmann::json;
+
+enum ExitStatus { ok = 0, usage = 1, degraded = 2, notReached = 3 };
+
+struct Arguments {
+    std::string socket = "/run/ibfabric.socket";
+    std::string place;
+    std::string state;
+    std::string amount;
+    std::string time;
+    std::vector<std::string> packets;
+    unsigned id = 0;
+    bool isJson = false;
+    bool isDot = false;
+};
+
+int report(const std::string &text, ExitStatus status)
+{
+    std::cerr << "ibfabric-ctl: " << text << '\n';
+    return status;
+}
+
+void addFaults(CLI::App &app, Arguments &arguments)
+{
+    CLI::App *faults = app.add_subcommand("fault", "let something go wrong, or right again");
+    faults->require_subcommand(1);
+    const auto add = [&](const char *name, const char *about, const char *place) {
+        CLI::App *fault = faults->add_subcommand(name, about);
+        fault->add_option(place, arguments.place, "such as sw1:3 or h1:1, or sw1")->required();
+        fault->add_option("--for", arguments.time,
+                          "how long, such as 500ms or 5s (default: for ever)");
+        return fault;
+    };
+    for (const auto &[name, about, place] :
+         {std::tuple{"link", "pull the cable at a port, or plug it in", "PORT"},
+          {"port", "switch a port off or on", "PORT"},
+          {"switch", "switch a switch off or on; it comes back with empty tables", "SWITCH"}})
+        add(name, about, place)
+            ->add_option("STATE", arguments.state, "down or up")
+            ->required()
+            ->check(CLI::IsMember({"down", "up"}));
+    add("stuck", "a switch answers no MAD, and forwards", "SWITCH");
+    for (const auto &[name, about, amount] :
+         {std::tuple{"drop", "packets get lost at a port", "FRACTION"},
+          {"delay", "packets are late at a port", "TIME"}}) {
+        CLI::App *fault = add(name, about, "PORT");
+        fault->add_option(amount, arguments.amount, "such as 10%, or 20ms")->required();
+        fault
+            ->add_option("--packets", arguments.packets, "only mad, ud, rc or other (default: all)")
+            ->delimiter(',');
+    }
+    faults->add_subcommand("list", "the faults there are");
+    faults->add_subcommand("clear", "clear a fault, or all")
+        ->add_option("ID", arguments.id, "its number in the list");
+}
+
+// The words of the command, such as "fault drop".
+std::string wordsOf(const CLI::App &app)
+{
+    std::string words;
+    for (const CLI::App *at = &app; !at->get_subcommands().empty();) {
+        at = at->get_subcommands().front();
+        words += (words.empty() ? "" : " ") + at->get_name();
+    }
+    return words.empty() ? "status" : words;
+}
+
+// What a fault is by, and for how long. Errors: in words.
+std::expected<void, std::string> readAmounts(const std::string &kind, const Arguments &arguments,
+                                             json &request)
+{
+    if (kind == "drop") {
+        const auto fraction = fabric::parseFraction(arguments.amount);
+        if (!fraction)
+            return std::unexpected(arguments.amount + ": expected a fraction such as 0.1 or 10%");
+        request["fraction"] = *fraction;
+    } else if (kind == "delay") {
+        const auto delay = fabric::parseTime(arguments.amount);
+        if (!delay)
+            return std::unexpected(arguments.amount + ": expected a time such as 20ms");
+        request["delay_us"] = delay->count();
+    }
+    if (!arguments.time.empty()) {
+        const auto time = fabric::parseTime(arguments.time);
+        if (!time)
+            return std::unexpected("--for " + arguments.time + ": expected a time such as 5s");
+        request["for_ms"] = std::chrono::ceil<std::chrono::milliseconds>(*time).count();
+    }
+    return {};
+}
+
+std::expected<json, std::string> requestOf(const std::string &words, const Arguments &arguments)
+{
+    json request{{"command", "status"}};
+    if (words == "counters") {
+        request["command"] = "counters";
+        if (!arguments.place.empty())
+            request["at"] = arguments.place;
+    } else if (words == "fault clear") {
+        request["command"] = "clear";
+        if (arguments.id != 0)
+            request["id"] = arguments.id;
+    } else if (words.starts_with("fault ") && words != "fault list") {
+        const std::string kind = words.substr(words.find(' ') + 1);
+        request = {{"command", arguments.state == "up" ? "clear" : "fault"},
+                   {"kind", kind},
+                   {"at", arguments.place}};
+        if (!arguments.packets.empty())
+            request["packets"] = arguments.packets;
+        if (const auto done = readAmounts(kind, arguments, request); !done)
+            return std::unexpected(done.error());
+    }
+    return request;
+}
+
+std::string textOf(const std::string &words, const json &result, const Arguments &arguments)
+{
+    if (words == "status")
+        return fabric::statusText(result);
+    if (words == "topology")
+        return arguments.isDot ? fabric::topologyDot(result) : fabric::topologyText(result);
+    if (words == "counters")
+        return fabric::countersText(result);
+    if (result.is_array())
+        return fabric::faultsText(result);
+    return fabric::faultsText(json::array({result}));
+}
+
+int work(const std::string &words, const Arguments &arguments)
+{
+    const auto request = requestOf(words, arguments);
+    if (!request)
+        return report(request.error(), usage);
+    const auto answer = fabric::ask(arguments.socket, *request);
+    if (!answer)
+        return report(answer.error().text(), notReached);
+    if (answer->contains("error"))
+        return report(answer->value("error", ""), usage);
+    const json &all = answer->at("result");
+    const json &result = words == "fault list" ? all.at("faults") : all;
+    std::cout << (arguments.isJson ? result.dump(2) + "\n" : textOf(words, result, arguments))
+              << std::flush;
+    const bool isFaulty = words == "status" && !result.at("faults").empty();
+    return isFaulty || !std::cout ? degraded : ok;
+}
+
+int run(int argc, char **argv)
+{
+    Arguments arguments;
+    CLI::App app{"Looks at a running ibfabric, and lets things go wrong in it.\n"
+                 "Exit status: 0 all well; 1 usage, or refused; 2 status: there are faults;\n"
+                 "3 ibfabric does not answer."};
+    app.fallthrough();
+    app.require_subcommand(0, 1);
+    app.add_option("--socket", arguments.socket, "where ibfabric listens: its --control")
+        ->capture_default_str();
+    app.add_flag("-j,--json", arguments.isJson, "JSON instead of text");
+    app.add_subcommand("status", "switches, ports, faults (the default)");
+    app.add_subcommand("topology", "switches and what they are cabled to")
+        ->add_flag("--dot", arguments.isDot, "for Graphviz");
+    app.add_subcommand("counters", "counters, and why packets were dropped")
+        ->add_option("PLACE", arguments.place, "a port such as sw1:3, or a node (default: all)");
+    addFaults(app, arguments);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError &error) {
+        return app.exit(error) == 0 ? ok : usage;
+    }
+    return work(wordsOf(app), arguments);
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    try {
+        return run(argc, argv);
+    } catch (const std::exception &error) {
+        return report(error.what(), notReached);
+    }
+}

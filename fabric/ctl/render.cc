@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+#include "ctl/render.hpp"
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <set>
+#include <string_view>
+
+namespace openipoib::fabric
+{
+
+namespace
+{
+
+using nlohmann::json;
+using Out = std::back_insert_iterator<std::string>;
+
+constexpr std::int64_t microsecondsPerMillisecond = 1000;
+
+bool isUp(const json &port)
+{
+    return port.value("state", "") != "down";
+}
+
+bool isElsewhere(const json &node)
+{
+    return node.value("elsewhere", false);
+}
+
+std::string portName(const json &node, const json &port)
+{
+    return fmt::format("{}:{}", node.value("name", ""), port.value("port", 0));
+}
+
+const json &portsOf(const json &node)
+{
+    static const json none = json::array();
+    const auto found = node.find("ports");
+    return found == node.end() ? none : *found;
+}
+
+// Links that have at least one end at a node of ibfabric's, each once.
+template <typename Function> void eachLink(const json &status, const Function &function)
+{
+    std::set<std::string> seen;
+    for (const json &node : status.at("nodes"))
+        for (const json &port : portsOf(node)) {
+            const std::string name = portName(node, port);
+            const std::string peer = port.value("peer", "");
+            if (peer.empty() || !seen.insert(name).second || seen.contains(peer))
+                continue;
+            function(name, peer, port);
+        }
+}
+
+std::string_view nodeOf(std::string_view port)
+{
+    return port.substr(0, port.rfind(':'));
+}
+
+std::string dotName(std::string_view text)
+{
+    std::string result = "\"";
+    for (const char letter : text) {
+        if (letter == '"' || letter == '\\')
+            result += '\\';
+        result += letter;
+    }
+    return result + '"';
+}
+
+} // namespace
+
+std::string faultsText(const json &faults)
+{
+    std::string text;
+    for (const json &fault : faults) {
+        fmt::format_to(Out(text), "fault {}: {} {}", fault.value("id", 0), fault.value("kind", ""),
+                       fault.value("at", ""));
+        if (fault.contains("fraction"))
+            fmt::format_to(Out(text), " {:g} %", fault.value("fraction", 0.0) * 100);
+        if (fault.contains("delay_us"))
+            fmt::format_to(Out(text), " {:g} ms",
+                           static_cast<double>(fault.value("delay_us", std::int64_t{0})) /
+                               microsecondsPerMillisecond);
+        if (fault.contains("packets"))
+            for (const json &kind : fault.at("packets"))
+                fmt::format_to(Out(text), " {}", kind.get<std::string>());
+        if (fault.contains("left_ms"))
+            fmt::format_to(Out(text), ", {:.1f} s left",
+                           static_cast<double>(fault.value("left_ms", std::int64_t{0})) / 1000);
+        text += '\n';
+    }
+    return text;
+}
+
+std::string statusText(const json &status)
+{
+    std::string text;
+    std::size_t idle = 0;
+    for (const json &node : status.at("nodes")) {
+        if (node.value("kind", "") != "switch") {
+            idle += isElsewhere(node) ? 0 : 1;
+            continue;
+        }
+        fmt::format_to(Out(text), "{}  lid {}, guid {}\n", node.value("name", ""),
+                       node.value("lid", 0), node.value("guid", ""));
+        for (const json &port : portsOf(node))
+            if (port.contains("peer") || port.contains("cable"))
+                fmt::format_to(Out(text), "  {:3}  {:6}  {}\n", port.value("port", 0),
+                               port.value("state", ""), port.value("peer", "a cable"));
+    }
+    if (idle != 0)
+        fmt::format_to(Out(text), "{} emulated hosts\n", idle);
+    return text + faultsText(status.at("faults"));
+}
+
+std::string countersText(const json &counters)
+{
+    std::string text;
+    for (const json &port : counters) {
+        fmt::format_to(Out(text), "{}\n", port.value("at", ""));
+        for (const char *part : {"counters", "drops"})
+            for (const auto &[name, value] : port.at(part).items())
+                if (value != 0)
+                    fmt::format_to(Out(text), "    {}{}  {}\n",
+                                   std::string_view(part) == "drops" ? "dropped: " : "", name,
+                                   value.get<std::uint64_t>());
+    }
+    return text;
+}
+
+std::string topologyText(const json &status)
+{
+    std::string text;
+    for (const json &node : status.at("nodes")) {
+        if (node.value("kind", "") != "switch")
+            continue;
+        text += node.value("name", "") + '\n';
+        for (const json &port : portsOf(node))
+            if (port.contains("peer"))
+                fmt::format_to(Out(text), "  {:>3} {} {}\n", port.value("port", 0),
+                               isUp(port) ? "------" : "--  --", port.value("peer", ""));
+    }
+    return text;
+}
+
+std::string topologyDot(const json &status)
+{
+    std::string text = "graph fabric {\n";
+    for (const json &node : status.at("nodes"))
+        fmt::format_to(Out(text), "    {} [shape={}];\n", dotName(node.value("name", "")),
+                       node.value("kind", "") == "switch" ? "box" : "ellipse");
+    eachLink(status, [&text](const std::string &name, const std::string &peer, const json &port) {
+        const auto number = [](std::string_view end) { return end.substr(end.rfind(':') + 1); };
+        fmt::format_to(Out(text), "    {} -- {} [taillabel=\"{}\", headlabel=\"{}\"{}];\n",
+                       dotName(nodeOf(name)), dotName(nodeOf(peer)), number(name), number(peer),
+                       isUp(port) ? "" : ", style=dashed");
+    });
+    return text + "}\n";
+}
+
+} // namespace openipoib::fabric

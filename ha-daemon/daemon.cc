@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+#include "ha-daemon/daemon.hpp"
+
+#include "ha-daemon/document.hpp"
+#include "ha-daemon/linux/announcer.hpp"
+#include "ha-daemon/linux/pieces.hpp"
+
+#include <linux/rtnetlink.h>
+#include <nlohmann/json.hpp>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <systemd/sd-daemon.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace openipoib::ha
+{
+
+namespace
+{
+
+using namespace std::chrono_literals;
+
+constexpr Time patience = 20ms; // for more changes before everything is read anew
+constexpr Time refreshEvery = 10s;
+constexpr Time longest = 60s;
+constexpr unsigned readings = 5; // until links stop changing meanwhile
+
+const char *priority(Severity severity)
+{
+    switch (severity) {
+    case Severity::debug:
+        return SD_DEBUG;
+    case Severity::info:
+        return SD_INFO;
+    case Severity::notice:
+        return SD_NOTICE;
+    case Severity::warning:
+        return SD_WARNING;
+    }
+    return SD_INFO;
+}
+
+io::Result<io::UniqueFd> openSignals()
+{
+    sigset_t set;
+    ::sigemptyset(&set);
+    ::sigaddset(&set, SIGTERM);
+    ::sigaddset(&set, SIGINT);
+    if (::sigprocmask(SIG_BLOCK, &set, nullptr) < 0)
+        return io::systemFail("signals");
+    io::UniqueFd fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!fd)
+        return io::systemFail("signals");
+    return fd;
+}
+
+// RTM_DELLINK as well
+std::optional<netlink::Link> linkOf(const nlmsghdr *message)
+{
+    const auto *start = reinterpret_cast<const std::uint8_t *>(message);
+    io::Bytes copy(start, start + message->nlmsg_len);
+    nlmsghdr header = *message;
+    header.nlmsg_type = RTM_NEWLINK;
+    std::memcpy(copy.data(), &header, sizeof header);
+    return netlink::parseLink(reinterpret_cast<const nlmsghdr *>(copy.data()));
+}
+
+} // namespace
+
+Daemon::Daemon(Options options, RunFolder folder, Kernel kernel, netlink::Monitor monitor,
+               ControlServer control, io::UniqueFd signals)
+    : options_(std::move(options)), folder_(std::move(folder)), kernel_(std::move(kernel)),
+      monitor_(std::move(monitor)), control_(std::move(control)), signals_(std::move(signals))
+{
+}
+
+io::Result<std::unique_ptr<Daemon>> Daemon::open(const Options &options)
+{
+    auto folder = RunFolder::take(options.runFolder);
+    if (!folder)
+        return std::unexpected(folder.error());
+    auto signals = openSignals();
+    if (!signals)
+        return std::unexpected(signals.error());
+    // Before anything is read: nothing is missed in between.
+    auto monitor = netlink::Monitor::open();
+    if (!monitor)
+        return std::unexpected(monitor.error());
+    auto kernel = Kernel::open();
+    if (!kernel)
+        return std::unexpected(kernel.error());
+    auto control = ControlServer::open(options.runFolder + "/" + controlName);
+    if (!control)
+        return std::unexpected(control.error());
+    std::unique_ptr<Daemon> daemon(new Daemon(options, std::move(*folder), std::move(*kernel),
+                                              std::move(*monitor), std::move(*control),
+                                              std::move(*signals)));
+    for (const auto &names : options.pairs) {
+        Managed one{names, Pair(options.policy, std::nullopt), {}, true, false};
+        const auto text = daemon->folder_.read(one.file());
+        std::optional<Journal> journal;
+        if (text) {
+            auto read = readJournal(*text);
+            if (read)
+                journal = std::move(*read);
+            else
+                daemon->say(one, {Severity::warning, one.file() + ": " + read.error().text()});
+        }
+        one.pair = Pair(options.policy, std::move(journal));
+        daemon->pairs_.push_back(std::move(one));
+    }
+    return daemon;
+}
+
+Time Daemon::now() const
+{
+    return std::chrono::duration_cast<Time>(std::chrono::steady_clock::now().time_since_epoch());
+}
+
+int Daemon::timeout(Time until) const
+{
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - now());
+    return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
+}
+
+io::Result<void> Daemon::run()
+{
+    ports_.refresh();
+    refreshAt_ = now() + refreshEvery;
+    at_ = now();
+    lookWhereAsked();
+    sd_notify(0, "READY=1");
+    std::uint64_t watchdog = 0;
+    const bool watched = sd_watchdog_enabled(0, &watchdog) > 0;
+    for (;;) {
+        Time until = now() + (watched ? Time(watchdog / 2) : longest);
+        for (const auto &one : pairs_) {
+            if (const auto wake = one.pair.wake())
+                until = std::min(until, *wake);
+            if (one.look)
+                until = now();
+        }
+        if (lookAt_)
+            until = std::min(until, *lookAt_);
+        std::vector<pollfd> polled{{signals_.get(), POLLIN, 0}, {monitor_.fd(), POLLIN, 0}};
+        for (const int fd : ports_.fds())
+            polled.push_back({fd, POLLIN, 0});
+        for (const int fd : control_.fds())
+            polled.push_back({fd, POLLIN, 0});
+        if (::poll(polled.data(), polled.size(), timeout(until)) < 0 && errno != EINTR)
+            return io::systemFail("poll");
+        at_ = now();
+        if (watched)
+            sd_notify(0, "WATCHDOG=1");
+        if (polled[0].revents)
+            break;
+        std::vector<int> ready;
+        for (const auto &one : polled)
+            if (one.revents)
+                ready.push_back(one.fd);
+        serve(ready);
+    }
+    sd_notify(0, "STOPPING=1");
+    for (const auto &one : pairs_)
+        save(one, true);
+    return {};
+}
+
+void Daemon::serve(const std::vector<int> &ready)
+{
+    const auto isReady = [&](int fd) { return std::ranges::find(ready, fd) != ready.end(); };
+    for (const int fd : ports_.fds())
+        if (isReady(fd))
+            ports_.receive(fd);
+    for (auto &one : pairs_)
+        notePorts(one);
+    if (isReady(monitor_.fd()))
+        readMonitor();
+    for (const int fd : control_.fds())
+        if (isReady(fd))
+            control_.receive(fd, [this](const std::string &command) { return answer(command); });
+    tick();
+    lookWhereAsked();
+}
+
+void Daemon::readMonitor()
+{
+    const auto lost = monitor_.receive([this](const nlmsghdr *message) {
+        if (message->nlmsg_type != RTM_NEWLINK && message->nlmsg_type != RTM_DELLINK) {
+            if (!lookAt_)
+                lookAt_ = now() + std::max(patience, 10 * lookTook_);
+            return;
+        }
+        if (const auto link = linkOf(message))
+            onLink(*link, message->nlmsg_type == RTM_DELLINK);
+    });
+    // An error of the monitor itself counts as a loss, too.
+    if (!lost || *lost) {
+        for (auto &one : pairs_)
+            one.look = one.lost = true;
+    }
+}
+
+void Daemon::onLink(const netlink::Link &link, bool gone)
+{
+    for (auto &one : pairs_)
+        for (const Side side : {Side::primary, Side::secondary}) {
+            const netlink::Link *known = kernel_.link(link.index);
+            const bool renamed =
+                known && known->name == one.names[side] && link.name != known->name;
+            if (link.name != one.names[side] && !renamed) {
+                // A child, perhaps
+                if (link.parent && !lookAt_)
+                    lookAt_ = now() + patience;
+                continue;
+            }
+            linksChanged_ = true;
+            const bool there = !gone && !renamed;
+            deliver(one, LinkChanged{side, there ? link.index : 0, link.isUp(), link.isRunning()});
+        }
+}
+
+void Daemon::notePorts(Managed &one)
+{
+    if (!one.pair.started())
+        return;
+    for (const Side side : {Side::primary, Side::secondary})
+        deliver(one,
+                PortChanged{side, ports_.whyBad(one.pair.lanes().at(0).view.side[side].hardware)});
+}
+
+void Daemon::tick()
+{
+    for (auto &one : pairs_)
+        if (const auto wake = one.pair.wake(); wake && now() >= *wake)
+            deliver(one, Tick{});
+    if (!lookAt_ || now() < *lookAt_)
+        return;
+    lookAt_.reset();
+    for (auto &one : pairs_)
+        one.look = true;
+}
+
+void Daemon::lookWhereAsked()
+{
+    for (unsigned round = 0; round < readings; ++round) {
+        bool any = false;
+        for (auto &one : pairs_) {
+            if (!one.look)
+                continue;
+            any = true;
+            one.look = false;
+            look(one);
+        }
+        if (!any)
+            return;
+    }
+}
+
+// A reading counts only if no link has changed while it was made: what went with
+// a link that was down for a moment has not been removed by anybody.
+void Daemon::look(Managed &one)
+{
+    const Time begin = now();
+    if (begin >= refreshAt_ || !one.pair.started() || linksChanged_) {
+        ports_.refresh();
+        refreshAt_ = begin + refreshEvery;
+    }
+    for (unsigned reading = 0; reading < readings; ++reading) {
+        linksChanged_ = false;
+        auto lanes = kernel_.see(one.names[Side::primary], one.names[Side::secondary], now());
+        if (!lanes) {
+            say(one, {Severity::warning, lanes.error().text()});
+            lookAt_ = now() + 1s;
+            return;
+        }
+        readMonitor();
+        if (linksChanged_ && reading + 1 < readings)
+            continue;
+        at_ = now();
+        deliver(one, Seen{std::move(*lanes), std::exchange(one.lost, false)});
+        break;
+    }
+    notePorts(one);
+    if (options_.multicast) {
+        const auto &seen = one.pair.lanes().at(0).view.side;
+        one.memberships.mirror(seen[Side::primary].index, seen[Side::secondary].index);
+    }
+    lookTook_ = now() - begin;
+}
+
+void Daemon::deliver(Managed &one, const Event &event)
+{
+    for (const auto &action : one.pair.handle(event, at_, std::max(at_, now())))
+        perform(one, action);
+}
+
+void Daemon::perform(Managed &one, const Action &action)
+{
+    if (std::holds_alternative<Save>(action))
+        save(one, false);
+    else if (const auto *batch = std::get_if<Batch>(&action))
+        deliver(one, BatchDone{kernel_.execute(batch->steps, now())});
+    else if (const auto *what = std::get_if<Announce>(&action))
+        announce(one, *what);
+    else if (std::holds_alternative<Look>(action))
+        one.look = true;
+    else
+        say(one, std::get<Say>(action));
+}
+
+void Daemon::announce(Managed &one, const Announce &what)
+{
+    for (const auto &to : what.to) {
+        const netlink::Link *link = kernel_.link(to.index);
+        for (const auto &item : to.addresses) {
+            if (!link)
+                continue;
+            if (const auto done = openipoib::ha::announce(*link, addressBytes(item)); !done)
+                say(one, {Severity::debug, done.error().text()});
+        }
+    }
+    deliver(one, Announced{});
+}
+
+void Daemon::say(const Managed &one, const Say &what)
+{
+    if (what.severity == Severity::debug && !options_.verbose)
+        return;
+    static const bool toJournal = std::getenv("JOURNAL_STREAM") != nullptr;
+    std::fprintf(stderr, "%s%s: %s\n", toJournal ? priority(what.severity) : "",
+                 (one.names[Side::primary] + "+" + one.names[Side::secondary]).c_str(),
+                 what.text.c_str());
+    const nlohmann::json line = {{"primary", one.names[Side::primary]},
+                                 {"secondary", one.names[Side::secondary]},
+                                 {"text", what.text}};
+    control_.tell(line.dump() + "\n");
+}
+
+std::optional<std::string> Daemon::answer(const std::string &command)
+{
+    if (command == "monitor")
+        return std::nullopt;
+    if (command == "switch")
+        for (auto &one : pairs_)
+            deliver(one, SwitchAsked{});
+    nlohmann::json document = {{"pairs", nlohmann::json::array()}};
+    for (const auto &one : pairs_) {
+        auto pair = describe(one.pair, now());
+        pair["decisions"] = decisions(one.pair, now());
+        pair["groups"] = one.memberships.count();
+        document["pairs"].push_back(std::move(pair));
+    }
+    return document.dump() + "\n";
+}
+
+void Daemon::save(const Managed &one, bool ending)
+{
+    if (const auto done = folder_.write(one.file(), writeJournal(one.pair.journal(ending))); !done)
+        say(one, {Severity::warning, done.error().text()});
+}
+
+} // namespace openipoib::ha

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// The loop that joins the core to the kernel: everything in one thread, nothing
+// waits but poll().
+#pragma once
+
+#include "ha-daemon/core/pair.hpp"
+#include "ha-daemon/linux/control.hpp"
+#include "ha-daemon/linux/kernel.hpp"
+#include "ha-daemon/linux/memberships.hpp"
+#include "ha-daemon/linux/ports.hpp"
+#include "ha-daemon/linux/run_folder.hpp"
+#include "netlink/monitor.hpp"
+
+#include <deque>
+#include <memory>
+
+namespace openipoib::ha
+{
+
+inline constexpr auto defaultRunFolder = "/run/ipoib-ha";
+inline constexpr auto controlName = "control";
+
+struct Options {
+    std::vector<Both<std::string>> pairs;
+    Policy policy;
+    bool multicast = false;
+    bool verbose = false;
+    std::string runFolder = defaultRunFolder;
+};
+
+class Daemon
+{
+  public:
+    // Errors: EBUSY when another one runs.
+    [[nodiscard]] static io::Result<std::unique_ptr<Daemon>> open(const Options &options);
+
+    // Until SIGTERM or SIGINT.
+    [[nodiscard]] io::Result<void> run();
+
+  private:
+    struct Managed {
+        Both<std::string> names;
+        Pair pair;
+        Memberships memberships;
+        bool look = true;
+        bool lost = false; // messages, since the last look
+
+        [[nodiscard]] std::string file() const
+        {
+            return names[Side::primary] + "+" + names[Side::secondary] + ".json";
+        }
+    };
+
+    Daemon(Options options, RunFolder folder, Kernel kernel, netlink::Monitor monitor,
+           ControlServer control, io::UniqueFd signals);
+
+    [[nodiscard]] Time now() const;
+    [[nodiscard]] int timeout(Time until) const;
+    void serve(const std::vector<int> &ready);
+    void readMonitor();
+    void onLink(const netlink::Link &link, bool gone);
+    void notePorts(Managed &one);
+    void tick();
+    void lookWhereAsked();
+    void look(Managed &one);
+    void deliver(Managed &one, const Event &event);
+    void perform(Managed &one, const Action &action);
+    void announce(Managed &one, const Announce &what);
+    void say(const Managed &one, const Say &what);
+    [[nodiscard]] std::optional<std::string> answer(const std::string &command);
+    void save(const Managed &one, bool ending);
+
+    Options options_;
+    RunFolder folder_;
+    Kernel kernel_;
+    netlink::Monitor monitor_;
+    ControlServer control_;
+    io::UniqueFd signals_;
+    Ports ports_;
+    std::deque<Managed> pairs_;
+    Time at_{}; // when the kernel spoke last
+    bool linksChanged_ = false;
+    std::optional<Time> lookAt_; // for changes that can wait a moment
+    Time refreshAt_{};
+    Time lookTook_{};
+};
+
+} // namespace openipoib::ha

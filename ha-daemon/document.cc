@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+#include "ha-daemon/document.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace openipoib::ha
+{
+
+namespace
+{
+
+using nlohmann::json;
+
+double seconds(Time time)
+{
+    return std::chrono::duration<double>(time).count();
+}
+
+double milliseconds(Time from, Time to)
+{
+    return to < from ? 0 : std::chrono::duration<double, std::milli>(to - from).count();
+}
+
+json interface(const Pair &pair, Side side, Time now)
+{
+    const Interface &seen = pair.lanes().at(0).view.side[side];
+    const Health &health = pair.health(side);
+    return {{"name", seen.name},
+            {"active", side == pair.active()},
+            {"works", health.good()},
+            {"why_not", health.why()},
+            {"since_s", seconds(now - health.since())},
+            {"failures", health.failures()},
+            {"mtu", seen.mtu},
+            {"pkey", seen.pkey},
+            {"mode", !seen.connected   ? "unknown"
+                     : *seen.connected ? "connected"
+                                       : "datagram"}};
+}
+
+json move(const Pair &pair, const Move &one, Time now)
+{
+    return {{"to", pair.lanes().at(0).view.side[one.to].name},
+            {"cause", one.cause},
+            {"ago_s", seconds(now - one.event)},
+            {"decided_ms", milliseconds(one.event, one.decided)},
+            {"moved_ms", milliseconds(one.event, one.moved)},
+            {"announced_ms", milliseconds(one.event, one.announced)},
+            {"changes", one.steps},
+            {"failed", one.failed}};
+}
+
+std::string ago(double time)
+{
+    if (time < 120)
+        return fmt::format("{:.0f} s ago", time);
+    return time < 7200 ? fmt::format("{:.0f} min ago", time / 60)
+                       : fmt::format("{:.0f} h ago", time / 3600);
+}
+
+std::string pairText(const json &pair)
+{
+    std::string out;
+    for (const auto &one : pair["interfaces"]) {
+        const bool works = one["works"].get<bool>();
+        out += fmt::format("{:<12} {:<8} {}, {} MTU {}, P_Key 0x{:04x}\n",
+                           one["name"].get<std::string>(),
+                           one["active"].get<bool>() ? "active" : "standby",
+                           works ? "works" : "fails: " + one["why_not"].get<std::string>(),
+                           one["mode"].get<std::string>(), one["mtu"].get<unsigned>(),
+                           one["pkey"].get<unsigned>());
+    }
+    for (const auto &lack : pair["standby_lacks"])
+        out += fmt::format("  standby: {}\n", lack.get<std::string>());
+    for (const auto &address : pair["addresses"])
+        out += fmt::format("  address {}\n", address.get<std::string>());
+    for (const auto &failing : pair["failing"])
+        out += fmt::format("  failing: {}: {}\n", failing["step"].get<std::string>(),
+                           failing["error"].get<std::string>());
+    for (const auto &one : pair["moves"])
+        out +=
+            fmt::format("  moved to {} {}: {}; decided {:.2f}, moved {:.2f}, announced {:.2f} ms\n",
+                        one["to"].get<std::string>(), ago(one["ago_s"].get<double>()),
+                        one["cause"].get<std::string>(), one["decided_ms"].get<double>(),
+                        one["moved_ms"].get<double>(), one["announced_ms"].get<double>());
+    return out;
+}
+
+} // namespace
+
+json describe(const Pair &pair, Time now)
+{
+    json out = {{"started", pair.started()},      {"move_count", pair.moveCount()},
+                {"interfaces", json::array()},    {"addresses", json::array()},
+                {"standby_lacks", json::array()}, {"failing", json::array()},
+                {"moves", json::array()},         {"identity", json::array()}};
+    if (!pair.started())
+        return out;
+    for (const Side side : {Side::primary, Side::secondary})
+        out["interfaces"].push_back(interface(pair, side, now));
+    out["standby_lacks"] = pair.standbyLacks();
+    for (const auto &[child, lane] : pair.lanes())
+        for (const auto &item : lane.identity)
+            out[item.isAddress() ? "addresses" : "identity"].push_back(item.key);
+    for (const auto &[step, attempts] : pair.failing())
+        if (!attempts.error.empty())
+            out["failing"].push_back({{"step", step}, {"error", attempts.error}});
+    for (const auto &one : pair.moves())
+        out["moves"].push_back(move(pair, one, now));
+    return out;
+}
+
+json decisions(const Pair &pair, Time now)
+{
+    json out = json::array();
+    for (const auto &one : pair.decisions())
+        out.push_back({{"ago_s", seconds(now - one.at)}, {"text", one.text}});
+    return out;
+}
+
+std::string statusText(const json &document)
+{
+    std::string out;
+    for (const auto &pair : document["pairs"])
+        out += pairText(pair);
+    return out;
+}
+
+std::string explainText(const json &document)
+{
+    std::string out;
+    for (const auto &pair : document["pairs"])
+        for (const auto &one : pair["decisions"])
+            out += fmt::format("{:>12}  {}\n", ago(one["ago_s"].get<double>()),
+                               one["text"].get<std::string>());
+    return out;
+}
+
+std::string metricsText(const json &document)
+{
+    std::string out = "# TYPE ipoib_ha_active gauge\n# TYPE ipoib_ha_works gauge\n"
+                      "# TYPE ipoib_ha_moves_total counter\n";
+    for (const auto &pair : document["pairs"]) {
+        for (const auto &one : pair["interfaces"]) {
+            const auto name = one["name"].get<std::string>();
+            out += fmt::format("ipoib_ha_active{{interface=\"{}\"}} {:d}\n", name,
+                               one["active"].get<bool>());
+            out += fmt::format("ipoib_ha_works{{interface=\"{}\"}} {:d}\n", name,
+                               one["works"].get<bool>());
+        }
+        if (!pair["interfaces"].empty())
+            out += fmt::format("ipoib_ha_moves_total{{primary=\"{}\"}} {}\n",
+                               pair["interfaces"][0]["name"].get<std::string>(),
+                               pair["move_count"].get<std::uint64_t>());
+    }
+    return out;
+}
+
+bool isHealthy(const json &document)
+{
+    for (const auto &pair : document["pairs"]) {
+        if (!pair["started"].get<bool>() || !pair["standby_lacks"].empty() ||
+            !pair["failing"].empty())
+            return false;
+        for (const auto &one : pair["interfaces"])
+            if (!one["works"].get<bool>())
+                return false;
+    }
+    return !document["pairs"].empty();
+}
+
+} // namespace openipoib::ha

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+#include "ha-daemon/linux/attributes.hpp"
+
+#include <algorithm>
+
+namespace openipoib::ha
+{
+
+void eachAttribute(io::View bytes, const std::function<void(int type, io::View value)> &each)
+{
+    while (bytes.size() >= NLA_HDRLEN) {
+        nlattr header{};
+        std::memcpy(&header, bytes.data(), sizeof header);
+        if (header.nla_len < NLA_HDRLEN || header.nla_len > bytes.size())
+            return;
+        each(header.nla_type & NLA_TYPE_MASK,
+             bytes.subspan(NLA_HDRLEN, header.nla_len - std::size_t{NLA_HDRLEN}));
+        bytes = bytes.subspan(std::min<std::size_t>(NLA_ALIGN(header.nla_len), bytes.size()));
+    }
+}
+
+void putAttribute(io::Bytes &out, int type, io::View value)
+{
+    nlattr header{};
+    header.nla_type = static_cast<std::uint16_t>(type);
+    header.nla_len = static_cast<std::uint16_t>(NLA_HDRLEN + value.size());
+    const auto *start = reinterpret_cast<const std::uint8_t *>(&header);
+    out.insert(out.end(), start, start + sizeof header);
+    out.insert(out.end(), value.begin(), value.end());
+    out.resize(NLA_ALIGN(out.size()));
+}
+
+void putAttribute(io::Bytes &out, int type, std::string_view text)
+{
+    io::Bytes value(text.begin(), text.end());
+    value.push_back(0);
+    putAttribute(out, type, io::View(value));
+}
+
+void putAttribute(io::Bytes &out, int type, std::uint32_t value)
+{
+    putAttribute(out, type, io::View(reinterpret_cast<const std::uint8_t *>(&value), sizeof value));
+}
+
+std::uint32_t numberIn(io::View value)
+{
+    std::uint32_t number = 0;
+    if (value.size() >= sizeof number)
+        std::memcpy(&number, value.data(), sizeof number);
+    return number;
+}
+
+std::string textIn(io::View value)
+{
+    const auto end = std::ranges::find(value, 0);
+    return {value.begin(), end};
+}
+
+} // namespace openipoib::ha

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+#include "ha-daemon/linux/kernel.hpp"
+
+#include "ha-daemon/linux/pieces.hpp"
+#include "io/file.hpp"
+
+#include <linux/fib_rules.h>
+#include <linux/if_addr.h>
+#include <linux/neighbour.h>
+#include <linux/rtnetlink.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace openipoib::ha
+{
+
+namespace
+{
+
+using netlink::Link;
+using netlink::Message;
+
+constexpr std::array<unsigned char, 2> families{AF_INET, AF_INET6};
+constexpr std::array settings{"arp_accept", "arp_announce", "arp_filter",
+                              "arp_ignore", "arp_notify",   "promote_secondaries"};
+
+std::string folderOf(const std::string &interface)
+{
+    return "/sys/class/net/" + interface + "/";
+}
+
+std::string settingPath(const std::string &interface, const std::string &name)
+{
+    return name == "umcast" ? folderOf(interface) + name
+                            : "/proc/sys/net/ipv4/conf/" + interface + "/" + name;
+}
+
+bool isItem(const Step &step)
+{
+    return step.act == Act::put || step.act == Act::drop;
+}
+
+// It is as it should be, though not by this step.
+bool isDone(const Step &step, int code)
+{
+    if (step.act == Act::put)
+        return code == EEXIST;
+    return code == ESRCH || code == EADDRNOTAVAIL || code == ENOENT || code == ENODEV;
+}
+
+// Not every driver tells it by netlink. 0: it is not known.
+std::uint16_t pkeyOf(const Link &link)
+{
+    const std::string text = io::readLine(folderOf(link.name) + "pkey");
+    std::uint16_t pkey = 0;
+    if (text.starts_with("0x"))
+        std::from_chars(text.data() + 2, text.data() + text.size(), pkey, 16);
+    return pkey;
+}
+
+Interface describe(const Link &link)
+{
+    Interface out;
+    out.name = link.name;
+    out.index = link.index;
+    out.infiniband = link.isInfiniband();
+    out.up = link.isUp();
+    out.carrier = link.isRunning();
+    out.mtu = link.mtu;
+    out.enslaved = link.master != 0;
+    out.hardware = link.address;
+    out.pkey = pkeyOf(link);
+    if (const auto mode = io::readLine(folderOf(link.name) + "mode"); !mode.empty())
+        out.connected = mode == "connected";
+    if (const auto umcast = io::readLine(settingPath(link.name, "umcast")); !umcast.empty())
+        out.settings["umcast"] = umcast;
+    for (const char *name : settings)
+        if (const auto value = io::readLine(settingPath(link.name, name)); !value.empty())
+            out.settings[name] = value;
+    return out;
+}
+
+std::string childName(const std::string &parent, std::uint16_t pkey)
+{
+    static constexpr auto digits = "0123456789abcdef";
+    std::string name = parent + ".";
+    for (int shift = 12; shift >= 0; shift -= 4)
+        name += digits[pkey >> shift & 0xF];
+    return name;
+}
+
+Message familyDump(int type, unsigned char family)
+{
+    Message message(type, 0);
+    if (type == RTM_GETADDR) {
+        ifaddrmsg fixed{};
+        fixed.ifa_family = family;
+        message.header(fixed);
+    } else if (type == RTM_GETROUTE) {
+        rtmsg fixed{};
+        fixed.rtm_family = family;
+        message.header(fixed);
+    } else if (type == RTM_GETRULE) {
+        fib_rule_hdr fixed{};
+        fixed.family = family;
+        message.header(fixed);
+    } else {
+        ndmsg fixed{};
+        fixed.ndm_family = family;
+        message.header(fixed);
+    }
+    return message;
+}
+
+} // namespace
+
+io::Result<Kernel> Kernel::open()
+{
+    auto socket = netlink::Socket::open();
+    if (!socket)
+        return std::unexpected(socket.error());
+    return Kernel(std::move(*socket));
+}
+
+const Link *Kernel::link(int index) const
+{
+    const auto found = std::ranges::find(links_, index, &Link::index);
+    return found == links_.end() ? nullptr : &*found;
+}
+
+io::Result<std::vector<Lane>> Kernel::see(const std::string &primary, const std::string &secondary,
+                                          Time now)
+{
+    auto links = netlink::links(socket_);
+    if (!links)
+        return std::unexpected(links.error());
+    links_ = std::move(*links);
+    std::vector<Lane> lanes(1);
+    const Both<std::string> names{{primary, secondary}};
+    for (const Side side : {Side::primary, Side::secondary}) {
+        lanes[0].side[side].name = names[side];
+        const auto own = std::ranges::find(links_, names[side], &Link::name);
+        if (own == links_.end())
+            continue;
+        lanes[0].side[side] = describe(*own);
+        for (const auto &link : links_) {
+            const std::uint16_t pkey = pkeyOf(link);
+            if (link.parent != own->index || link.index == own->index || !link.isInfiniband() ||
+                !pkey)
+                continue;
+            auto lane = std::ranges::find(lanes, pkey, &Lane::child);
+            if (lane == lanes.end()) {
+                Lane fresh{.child = pkey, .side = {}};
+                for (const Side each : {Side::primary, Side::secondary})
+                    fresh.side[each].name = childName(names[each], pkey);
+                lane = lanes.insert(lanes.end(), std::move(fresh));
+            }
+            lane->side[side] = describe(link);
+        }
+    }
+    if (auto done = pieces(lanes, now); !done)
+        return std::unexpected(done.error());
+    return lanes;
+}
+
+io::Result<void> Kernel::dump(const Message &request, std::vector<Lane> &lanes, Time now)
+{
+    struct Target {
+        const Link *link;
+        Items *items;
+        std::size_t before;
+    };
+    std::vector<Target> targets;
+    for (auto &lane : lanes)
+        for (auto &interface : lane.side.values)
+            if (const Link *one = link(interface.index))
+                targets.push_back({one, &interface.items, interface.items.size()});
+    return socket_.dump(
+        request, "list of what interfaces have",
+        [&](nlmsghdr *message) {
+            for (auto &target : targets)
+                if (auto item = readPiece(message, *target.link, now))
+                    target.items->push_back(std::move(*item));
+        },
+        [&] {
+            for (auto &target : targets)
+                target.items->resize(target.before);
+        });
+}
+
+io::Result<void> Kernel::pieces(std::vector<Lane> &lanes, Time now)
+{
+    for (const int type : {RTM_GETADDR, RTM_GETROUTE, RTM_GETRULE, RTM_GETNEIGH})
+        for (const auto family : families) {
+            const auto done = dump(familyDump(type, family), lanes, now);
+            // A kernel without IPv6 or without rules
+            if (!done && done.error().code != EOPNOTSUPP && done.error().code != EAFNOSUPPORT)
+                return done;
+        }
+    return {};
+}
+
+std::vector<Outcome> Kernel::execute(const Steps &steps, Time now)
+{
+    std::vector<Outcome> outcomes;
+    for (auto from = steps.begin(); from != steps.end();) {
+        const auto to = std::find_if_not(from, steps.end(), isItem);
+        executeItems({from, to}, now, outcomes);
+        from = to;
+        if (from == steps.end())
+            break;
+        const auto done = change(*from);
+        outcomes.push_back(
+            {*from, done ? 0 : done.error().code, done ? std::string() : done.error().text()});
+        ++from;
+    }
+    return outcomes;
+}
+
+void Kernel::executeItems(std::span<const Step> steps, Time now, std::vector<Outcome> &outcomes)
+{
+    std::vector<Message> messages;
+    messages.reserve(steps.size());
+    for (const auto &step : steps)
+        messages.push_back(step.act == Act::put
+                               ? putMessage(step.item, step.index, step.interface, now)
+                               : dropMessage(step.item, step.index, step.interface));
+    const auto answers = socket_.requestAll(messages);
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        io::Error answer = answers ? (*answers)[i] : answers.error();
+        if (isDone(steps[i], answer.code))
+            answer.code = 0;
+        std::string words = std::generic_category().message(answer.code);
+        if (!answer.context.empty())
+            words += " (" + answer.context + ")";
+        outcomes.push_back({steps[i], answer.code, answer.code ? words : std::string()});
+    }
+}
+
+io::Result<void> Kernel::change(const Step &step)
+{
+    const Link *known = link(step.index);
+    if (!known)
+        return io::fail(ENODEV, step.interface);
+    switch (step.act) {
+    case Act::up:
+        return netlink::setUp(socket_, *known, true);
+    case Act::mtu:
+        return netlink::setMtu(socket_, *known, static_cast<unsigned>(std::stoul(step.value)));
+    case Act::mode:
+        return io::writeFile(folderOf(step.interface) + "mode", step.value + "\n");
+    case Act::setting:
+        return io::writeFile(settingPath(step.interface, step.name), step.value + "\n");
+    case Act::put:
+    case Act::drop:
+        break;
+    }
+    return io::fail(EINVAL, step.interface);
+}
+
+} // namespace openipoib::ha

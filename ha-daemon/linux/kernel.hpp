@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// The kernel's side of a pair: what it has, and changes to it.
+#pragma once
+
+#include "ha-daemon/core/event.hpp"
+#include "netlink/link.hpp"
+#include "netlink/socket.hpp"
+
+namespace openipoib::ha
+{
+
+class Kernel
+{
+  public:
+    [[nodiscard]] static io::Result<Kernel> open();
+
+    // The two interfaces and their children, with all that belongs to them. An
+    // interface that is not there has no index.
+    [[nodiscard]] io::Result<std::vector<Lane>> see(const std::string &primary,
+                                                    const std::string &secondary, Time now);
+
+    // One after the other, whether or not one fails.
+    [[nodiscard]] std::vector<Outcome> execute(const Steps &steps, Time now);
+
+    // As of the last see(); nullptr: there is none.
+    [[nodiscard]] const netlink::Link *link(int index) const;
+
+  private:
+    explicit Kernel(netlink::Socket socket) : socket_(std::move(socket)) {}
+
+    [[nodiscard]] io::Result<void> pieces(std::vector<Lane> &lanes, Time now);
+    [[nodiscard]] io::Result<void> dump(const netlink::Message &request, std::vector<Lane> &lanes,
+                                        Time now);
+    [[nodiscard]] io::Result<void> change(const Step &step);
+    void executeItems(std::span<const Step> steps, Time now, std::vector<Outcome> &outcomes);
+
+    netlink::Socket socket_;
+    std::vector<netlink::Link> links_;
+};
+
+} // namespace openipoib::ha

@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+#include "ha-daemon/linux/pieces.hpp"
+
+#include "ha-daemon/linux/attributes.hpp"
+
+#include <arpa/inet.h>
+#include <linux/fib_rules.h>
+#include <linux/if_addr.h>
+#include <linux/neighbour.h>
+#include <linux/rtnetlink.h>
+
+#include <algorithm>
+#include <array>
+
+namespace openipoib::ha
+{
+
+namespace
+{
+
+using netlink::Link;
+using netlink::Message;
+
+// What an administrator may have set; the rest is the kernel's own.
+constexpr std::uint32_t addressFlags =
+    IFA_F_NODAD | IFA_F_HOMEADDRESS | IFA_F_NOPREFIXROUTE | IFA_F_MCAUTOJOIN;
+constexpr unsigned routeFlags = RTNH_F_PERVASIVE | RTNH_F_ONLINK;
+constexpr unsigned ruleFlags = FIB_RULE_INVERT | FIB_RULE_FIND_SADDR;
+constexpr unsigned peerStates = NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE;
+// Since Linux 5.18: who has made an address.
+constexpr int addressProtocol = 11;
+constexpr std::uint8_t kernelLinkLocal = 2;
+
+io::View payload(const nlmsghdr *message)
+{
+    return {static_cast<const std::uint8_t *>(nlmsg_data(message)),
+            static_cast<std::size_t>(nlmsg_datalen(message))};
+}
+
+std::string addressText(int family, io::View bytes)
+{
+    std::array<char, INET6_ADDRSTRLEN> out{};
+    const std::size_t length = family == AF_INET ? 4 : 16;
+    if (bytes.size() != length || !::inet_ntop(family, bytes.data(), out.data(), out.size()))
+        return "?";
+    return out.data();
+}
+
+// fe80:: and the GUID of the port, as the kernel makes it
+bool isOwnLinkLocal(io::View address, const Link &link)
+{
+    if (address.size() != 16 || address[0] != 0xFE || (address[1] & 0xC0) != 0x80 ||
+        link.address.size() != 20)
+        return false;
+    io::Bytes guid(link.address.end() - 8, link.address.end());
+    guid[0] |= 2;
+    return std::ranges::equal(guid, address.subspan(8));
+}
+
+struct AddressParts {
+    io::View local;
+    io::View peer;
+    std::uint32_t flags = 0;
+    std::uint8_t maker = 0;
+};
+
+// The attributes that are kept; the label without the interface's name.
+AddressParts keepAddress(io::View from, const std::string &name, Item &item)
+{
+    AddressParts parts;
+    eachAttribute(from, [&](int type, io::View value) {
+        if (type == IFA_LOCAL)
+            parts.local = value;
+        else if (type == IFA_ADDRESS)
+            parts.peer = value;
+        else if (type == IFA_FLAGS)
+            parts.flags = numberIn(value);
+        else if (type == addressProtocol && !value.empty())
+            parts.maker = value[0];
+        if (type == IFA_CACHEINFO && value.size() >= 8) {
+            item.preferred = numberIn(value);
+            item.valid = numberIn(value.subspan(4));
+        } else if (type == IFA_LABEL) {
+            const std::string label = textIn(value);
+            putAttribute(item.body, type,
+                         label.starts_with(name) ? label.substr(name.size()) : std::string());
+        } else if (type == IFA_LOCAL || type == IFA_ADDRESS || type == IFA_BROADCAST ||
+                   type == IFA_RT_PRIORITY) {
+            putAttribute(item.body, type, value);
+        }
+    });
+    return parts;
+}
+
+std::optional<Item> readAddress(io::View bytes, const Link &link, Time now)
+{
+    ifaddrmsg fixed{};
+    if (!fixedPart(bytes, fixed) || static_cast<int>(fixed.ifa_index) != link.index ||
+        (fixed.ifa_family != AF_INET && fixed.ifa_family != AF_INET6))
+        return std::nullopt;
+    Item item;
+    item.kind = fixed.ifa_family == AF_INET ? Kind::address4 : Kind::address6;
+    fixed.ifa_index = 0;
+    fixed.ifa_flags = 0;
+    putFixed(item.body, fixed);
+    AddressParts parts = keepAddress(attributesOf<ifaddrmsg>(bytes), link.name, item);
+    if (parts.local.empty())
+        parts.local = parts.peer;
+    const bool six = item.kind == Kind::address6;
+    if (parts.local.size() != (six ? 16U : 4U))
+        return std::nullopt;
+    if (six && (isOwnLinkLocal(parts.local, link) || parts.maker == kernelLinkLocal ||
+                (parts.flags & IFA_F_TEMPORARY)))
+        return std::nullopt;
+    // No waiting for duplicates: the other owner is this host.
+    putAttribute(item.body, IFA_FLAGS,
+                 (parts.flags & addressFlags) | (six ? std::uint32_t{IFA_F_NODAD} : 0));
+    item.key = addressText(fixed.ifa_family, parts.local);
+    if (!parts.peer.empty() && !std::ranges::equal(parts.peer, parts.local))
+        item.key += " peer " + addressText(fixed.ifa_family, parts.peer);
+    item.key += "/" + std::to_string(fixed.ifa_prefixlen);
+    if (item.valid != forever || item.preferred != forever)
+        item.seen = now;
+    return item;
+}
+
+// The legs of a multipath route with @from's index in place of @to's. True: there
+// was one.
+bool changeLegs(io::Bytes &legs, int from, int to)
+{
+    bool found = false;
+    std::size_t at = 0;
+    while (legs.size() - at >= sizeof(rtnexthop)) {
+        rtnexthop leg{};
+        std::memcpy(&leg, legs.data() + at, sizeof leg);
+        if (leg.rtnh_len < sizeof leg || leg.rtnh_len > legs.size() - at)
+            break;
+        if (leg.rtnh_ifindex == from) {
+            leg.rtnh_ifindex = to;
+            found = true;
+        }
+        leg.rtnh_flags &= static_cast<unsigned char>(routeFlags);
+        std::memcpy(legs.data() + at, &leg, sizeof leg);
+        at += std::min<std::size_t>(RTNH_ALIGN(leg.rtnh_len), legs.size() - at);
+    }
+    return found;
+}
+
+struct RouteParts {
+    bool own = false;
+    bool byObject = false; // a nexthop object says where to
+    std::uint32_t table = 0;
+    std::uint32_t metric = 0;
+    std::string destination = "default";
+    std::string gateway;
+};
+
+RouteParts keepRoute(io::View from, const rtmsg &fixed, const Link &link, Item &item)
+{
+    RouteParts parts{.table = fixed.rtm_table, .gateway = {}};
+    eachAttribute(from, [&](int type, io::View value) {
+        if (type == RTA_OIF) {
+            parts.own = parts.own || static_cast<int>(numberIn(value)) == link.index;
+        } else if (type == RTA_MULTIPATH) {
+            io::Bytes legs(value.begin(), value.end());
+            parts.own = changeLegs(legs, link.index, 0) || parts.own;
+            putAttribute(item.body, type, io::View(legs));
+        } else if (type != RTA_CACHEINFO) {
+            putAttribute(item.body, type, value);
+        }
+        if (type == RTA_TABLE)
+            parts.table = numberIn(value);
+        else if (type == RTA_PRIORITY)
+            parts.metric = numberIn(value);
+        else if (type == RTA_DST)
+            parts.destination =
+                addressText(fixed.rtm_family, value) + "/" + std::to_string(fixed.rtm_dst_len);
+        else if (type == RTA_GATEWAY)
+            parts.gateway = addressText(fixed.rtm_family, value);
+        else if (type == RTA_NH_ID)
+            parts.byObject = true;
+    });
+    return parts;
+}
+
+bool isKernelsRoute(const rtmsg &fixed)
+{
+    return fixed.rtm_protocol == RTPROT_KERNEL || fixed.rtm_protocol == RTPROT_REDIRECT ||
+           fixed.rtm_protocol == RTPROT_RA || fixed.rtm_type != RTN_UNICAST ||
+           (fixed.rtm_flags & RTM_F_CLONED);
+}
+
+std::optional<Item> readRoute(io::View bytes, const Link &link)
+{
+    rtmsg fixed{};
+    if (!fixedPart(bytes, fixed) || isKernelsRoute(fixed) ||
+        (fixed.rtm_family != AF_INET && fixed.rtm_family != AF_INET6))
+        return std::nullopt;
+    Item item;
+    item.kind = fixed.rtm_family == AF_INET ? Kind::route4 : Kind::route6;
+    fixed.rtm_flags &= routeFlags;
+    putFixed(item.body, fixed);
+    const RouteParts parts = keepRoute(attributesOf<rtmsg>(bytes), fixed, link, item);
+    if (!parts.own || parts.byObject || parts.table == RT_TABLE_LOCAL)
+        return std::nullopt;
+    item.key = parts.destination;
+    if (item.kind == Kind::route6 && !parts.gateway.empty())
+        item.key += " via " + parts.gateway;
+    if (parts.table != RT_TABLE_MAIN)
+        item.key += " table " + std::to_string(parts.table);
+    if (parts.metric)
+        item.key += " metric " + std::to_string(parts.metric);
+    if (fixed.rtm_tos)
+        item.key += " tos " + std::to_string(fixed.rtm_tos);
+    return item;
+}
+
+// The name of the interface is left empty where it stands.
+std::optional<Item> readRule(io::View bytes, const Link &link)
+{
+    fib_rule_hdr fixed{};
+    if (!fixedPart(bytes, fixed) || (fixed.family != AF_INET && fixed.family != AF_INET6))
+        return std::nullopt;
+    Item item;
+    item.kind = Kind::rule;
+    fixed.flags &= ruleFlags;
+    putFixed(item.body, fixed);
+    bool own = false;
+    std::string where;
+    std::uint32_t priority = 0;
+    eachAttribute(attributesOf<fib_rule_hdr>(bytes), [&](int type, io::View value) {
+        const bool named = type == FRA_IIFNAME || type == FRA_OIFNAME;
+        if (named && textIn(value) == link.name) {
+            own = true;
+            where += type == FRA_IIFNAME ? " iif" : " oif";
+            putAttribute(item.body, type, std::string_view());
+        } else if (type != FRA_UNSPEC) {
+            putAttribute(item.body, type, value);
+        }
+        if (type == FRA_PRIORITY)
+            priority = numberIn(value);
+    });
+    if (!own)
+        return std::nullopt;
+    // Two rules may differ in anything at all.
+    std::uint32_t sum = 2166136261U;
+    for (const auto byte : item.body)
+        sum = (sum ^ byte) * 16777619U;
+    item.key = std::string(fixed.family == AF_INET ? "inet" : "inet6") + where + " pref " +
+               std::to_string(priority) + " #" + std::to_string(sum);
+    return item;
+}
+
+std::optional<Item> readNeighbour(io::View bytes, const Link &link)
+{
+    ndmsg fixed{};
+    if (!fixedPart(bytes, fixed) || fixed.ndm_ifindex != link.index ||
+        (fixed.ndm_family != AF_INET && fixed.ndm_family != AF_INET6) ||
+        (fixed.ndm_flags & NTF_PROXY) || !(fixed.ndm_state & (peerStates | NUD_PERMANENT)))
+        return std::nullopt;
+    Item item;
+    item.kind = fixed.ndm_state & NUD_PERMANENT ? Kind::neighbour : Kind::peer;
+    const unsigned char family = fixed.ndm_family;
+    fixed = {};
+    fixed.ndm_family = family;
+    // A peer's address is used at once, and asked for again when it has been.
+    fixed.ndm_state = item.kind == Kind::neighbour ? NUD_PERMANENT : NUD_STALE;
+    putFixed(item.body, fixed);
+    bool known = false;
+    eachAttribute(attributesOf<ndmsg>(bytes), [&](int type, io::View value) {
+        if (type == NDA_DST)
+            item.key = addressText(family, value);
+        known = known || type == NDA_LLADDR;
+        if (type == NDA_DST || type == NDA_LLADDR)
+            putAttribute(item.body, type, value);
+    });
+    if (!known || item.key.empty())
+        return std::nullopt;
+    return item;
+}
+
+std::uint32_t remaining(std::uint32_t seconds, Time since)
+{
+    if (seconds == forever)
+        return forever;
+    const auto gone = std::chrono::duration_cast<std::chrono::seconds>(since).count();
+    return gone >= seconds ? 0 : seconds - static_cast<std::uint32_t>(gone);
+}
+
+// Without a label, whatever label it has is meant.
+io::Bytes addressBody(const Item &item, int index, const std::string &name, bool label)
+{
+    io::Bytes out;
+    ifaddrmsg fixed{};
+    if (!fixedPart(item.body, fixed))
+        return out;
+    fixed.ifa_index = static_cast<unsigned>(index);
+    putFixed(out, fixed);
+    eachAttribute(attributesOf<ifaddrmsg>(item.body), [&](int type, io::View value) {
+        if (type != IFA_LABEL)
+            putAttribute(out, type, value);
+        else if (label)
+            putAttribute(out, type, name + textIn(value));
+    });
+    return out;
+}
+
+io::Bytes routeBody(const Item &item, int index)
+{
+    io::Bytes out;
+    rtmsg fixed{};
+    if (!fixedPart(item.body, fixed))
+        return out;
+    putFixed(out, fixed);
+    bool multipath = false;
+    eachAttribute(attributesOf<rtmsg>(item.body), [&](int type, io::View value) {
+        io::Bytes changed(value.begin(), value.end());
+        if (type == RTA_MULTIPATH)
+            multipath = changeLegs(changed, 0, index);
+        putAttribute(out, type, io::View(changed));
+    });
+    if (!multipath)
+        putAttribute(out, RTA_OIF, static_cast<std::uint32_t>(index));
+    return out;
+}
+
+io::Bytes ruleBody(const Item &item, const std::string &name)
+{
+    io::Bytes out;
+    fib_rule_hdr fixed{};
+    if (!fixedPart(item.body, fixed))
+        return out;
+    putFixed(out, fixed);
+    eachAttribute(attributesOf<fib_rule_hdr>(item.body), [&](int type, io::View value) {
+        if ((type == FRA_IIFNAME || type == FRA_OIFNAME) && textIn(value).empty())
+            putAttribute(out, type, name);
+        else
+            putAttribute(out, type, value);
+    });
+    return out;
+}
+
+io::Bytes neighbourBody(const Item &item, int index)
+{
+    io::Bytes out = item.body;
+    ndmsg fixed{};
+    if (!fixedPart(out, fixed))
+        return out;
+    fixed.ndm_ifindex = index;
+    std::memcpy(out.data(), &fixed, sizeof fixed);
+    return out;
+}
+
+bool isMultipath(const Item &item)
+{
+    bool found = false;
+    eachAttribute(attributesOf<rtmsg>(item.body),
+                  [&](int type, io::View) { found = found || type == RTA_MULTIPATH; });
+    return found;
+}
+
+io::Bytes bodyFor(const Item &item, int index, const std::string &name, bool label)
+{
+    switch (item.kind) {
+    case Kind::address4:
+    case Kind::address6:
+        return addressBody(item, index, name, label);
+    case Kind::rule:
+        return ruleBody(item, name);
+    case Kind::route4:
+    case Kind::route6:
+        return routeBody(item, index);
+    case Kind::neighbour:
+    case Kind::peer:
+        return neighbourBody(item, index);
+    }
+    return {};
+}
+
+struct MessageTypes {
+    int put = 0;
+    int drop = 0;
+    int flags = 0; // of put
+};
+
+MessageTypes typesOf(const Item &item)
+{
+    switch (item.kind) {
+    case Kind::address4:
+    case Kind::address6:
+        return {RTM_NEWADDR, RTM_DELADDR, NLM_F_CREATE | NLM_F_EXCL};
+    case Kind::rule:
+        return {RTM_NEWRULE, RTM_DELRULE, NLM_F_CREATE | NLM_F_EXCL};
+    case Kind::route4:
+        return {RTM_NEWROUTE, RTM_DELROUTE, NLM_F_CREATE | NLM_F_REPLACE};
+    case Kind::route6:
+        // One of several paths would be replaced by a route of its own.
+        return {RTM_NEWROUTE, RTM_DELROUTE,
+                isMultipath(item) ? NLM_F_CREATE | NLM_F_REPLACE : NLM_F_CREATE | NLM_F_APPEND};
+    case Kind::neighbour:
+    case Kind::peer:
+        return {RTM_NEWNEIGH, RTM_DELNEIGH, NLM_F_CREATE | NLM_F_REPLACE};
+    }
+    return {};
+}
+
+} // namespace
+
+std::optional<Item> readPiece(const nlmsghdr *message, const Link &link, Time now)
+{
+    switch (message->nlmsg_type) {
+    case RTM_NEWADDR:
+        return readAddress(payload(message), link, now);
+    case RTM_NEWROUTE:
+        return readRoute(payload(message), link);
+    case RTM_NEWRULE:
+        return readRule(payload(message), link);
+    case RTM_NEWNEIGH:
+        return readNeighbour(payload(message), link);
+    default:
+        return std::nullopt;
+    }
+}
+
+Message putMessage(const Item &item, int index, const std::string &name, Time now)
+{
+    const MessageTypes types = typesOf(item);
+    io::Bytes body = bodyFor(item, index, name, true);
+    if (item.isAddress() && (item.valid != forever || item.preferred != forever)) {
+        ifa_cacheinfo times{};
+        times.ifa_valid = remaining(item.valid, now - item.seen);
+        times.ifa_prefered = remaining(item.preferred, now - item.seen);
+        putAttribute(body, IFA_CACHEINFO,
+                     io::View(reinterpret_cast<const std::uint8_t *>(&times), sizeof times));
+    }
+    Message message(types.put, types.flags);
+    message.append(body);
+    return message;
+}
+
+Message dropMessage(const Item &item, int index, const std::string &name)
+{
+    Message message(typesOf(item).drop, 0);
+    message.append(bodyFor(item, index, name, false));
+    return message;
+}
+
+io::Bytes addressBytes(const Item &item)
+{
+    io::Bytes local;
+    io::Bytes peer;
+    if (!item.isAddress())
+        return local;
+    eachAttribute(attributesOf<ifaddrmsg>(item.body), [&](int type, io::View value) {
+        if (type == IFA_LOCAL)
+            local.assign(value.begin(), value.end());
+        else if (type == IFA_ADDRESS)
+            peer.assign(value.begin(), value.end());
+    });
+    return local.empty() ? peer : local;
+}
+
+} // namespace openipoib::ha

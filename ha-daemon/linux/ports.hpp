@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// The ports of the HCAs, by libibverbs: their events come at once, while the
+// kernel may take a second to pass a carrier on. Without user-space verbs there
+// are no ports here, and rtnetlink is all there is.
+#pragma once
+
+#include "io/bytes.hpp"
+
+#include <infiniband/verbs.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace openipoib::ha
+{
+
+class Ports
+{
+  public:
+    // Take new HCAs in, leave out those that are gone, ask for every port's state.
+    void refresh();
+
+    [[nodiscard]] std::vector<int> fds() const;
+    // Take what has come at @fd.
+    void receive(int fd);
+
+    // Why the port below an interface with this hardware address does not work; ""
+    // if it does, or nothing is known about it.
+    [[nodiscard]] std::string whyBad(const io::Bytes &hardware) const;
+
+  private:
+    struct Close {
+        void operator()(ibv_context *context) const { ibv_close_device(context); }
+    };
+    struct Port {
+        std::uint8_t number = 1;
+        io::Bytes guid; // 8 bytes
+        std::string why;
+    };
+    struct Hca {
+        std::string name;
+        std::uint64_t guid = 0; // of the node
+        std::unique_ptr<ibv_context, Close> context;
+        std::vector<Port> ports;
+        bool failed = false;
+    };
+
+    void open(ibv_device *device);
+    static void ask(const Hca &hca, Port &port);
+    static bool take(Hca &hca);
+
+    std::vector<Hca> hcas_;
+};
+
+} // namespace openipoib::ha

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// ipoib-ha: the command line.
+#include "conf/settings.hpp"
+#include "ha-daemon/daemon.hpp"
+#include "ha-daemon/document.hpp"
+#include "io/file.hpp"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include <charconv>
+#include <iostream>
+#include <optional>
+#include <set>
+
+namespace
+{
+
+using namespace openipoib;
+
+enum Status { healthy = 0, usage = 1, degraded = 2, notReachable = 3 };
+
+struct CommandLine {
+    std::string command;
+    std::vector<std::string> primaries;
+    std::vector<std::string> secondaries;
+    std::string failback = "never";
+    std::string file = "/etc/infiniband/openib.conf";
+    bool arping = false;
+    bool noArping = false;
+    bool json = false;
+    ha::Options options;
+};
+
+void describe(CLI::App &app, CommandLine &line)
+{
+    app.set_version_flag("-V,--version", "ipoib-ha " OPENIPOIB_VERSION);
+    app.add_option("-p", line.primaries, "primary interface (default: ib0); again for more pairs")
+        ->allow_extra_args(false);
+    app.add_option("-s", line.secondaries, "its secondary interface (default: ib1)")
+        ->allow_extra_args(false);
+    app.add_flag("--with-arping", line.arping, "announce addresses that have moved (the default)");
+    app.add_flag("--no-arping", line.noArping, "do not")->excludes("--with-arping");
+    app.add_flag("--with-multicast", line.options.multicast,
+                 "keep the multicast groups of programs joined on both interfaces");
+    app.add_flag("-v,--verbose", line.options.verbose, "say more");
+    app.add_option("--failback", line.failback,
+                   "when the primary works again: never, or after so many seconds")
+        ->capture_default_str();
+    app.add_option("-c,--config", line.file, "the configuration file")->capture_default_str();
+    app.add_option("--run-folder", line.options.runFolder, "journals and control socket")
+        ->capture_default_str();
+    app.add_flag("-j,--json", line.json, "answer in JSON");
+    app.require_subcommand(0, 1);
+    app.fallthrough();
+    const auto add = [&](const char *name, const char *what) {
+        app.add_subcommand(name, what)->callback([&line, name] { line.command = name; });
+    };
+    add("run", "be the daemon, for the pair that the configuration file names");
+    add("status", "which interface is active, whether the other is fit, past failovers (default)");
+    add("monitor", "print every decision as it is made, one JSON object a line");
+    add("explain", "the last decisions and their reasons");
+    add("switch", "make the other interface the active one, and stay there");
+    add("metrics", "the status for Prometheus");
+    add("check-config", "say what the configuration file lacks");
+    app.footer("With -p or -s it is the daemon. Exit status: 0 healthy, 1 usage or a broken file,\n"
+               "2 degraded, 3 no daemon is there.");
+}
+
+int complain(const std::string &text)
+{
+    std::cerr << "ipoib-ha: " << text << '\n';
+    return usage;
+}
+
+bool setFailback(const std::string &text, ha::Policy &policy)
+{
+    if (text == "never")
+        return true;
+    unsigned seconds = 0;
+    const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+    if (error != std::errc{} || at != text.data() + text.size() || seconds > 86400)
+        return false;
+    policy.failback = std::chrono::seconds(seconds);
+    return true;
+}
+
+// From the file, its complaints printed. nullopt: it is broken, or cannot be read.
+std::optional<conf::Settings> readConfiguration(const std::string &path)
+{
+    const auto text = io::readFile(path);
+    if (!text) {
+        complain(text.error().text());
+        return std::nullopt;
+    }
+    auto reading = conf::readSettings(*text, {});
+    for (const auto &one : reading.diagnostics)
+        std::cerr << conf::render(one, path) << '\n';
+    if (conf::hasErrors(reading.diagnostics))
+        return std::nullopt;
+    return std::move(reading.settings);
+}
+
+std::vector<ha::Both<std::string>> pairsOf(const CommandLine &line)
+{
+    std::vector<ha::Both<std::string>> pairs;
+    const std::size_t count =
+        std::max<std::size_t>({line.primaries.size(), line.secondaries.size(), 1});
+    for (std::size_t i = 0; i < count; ++i)
+        pairs.push_back({{i < line.primaries.size() ? line.primaries[i] : "ib0",
+                          i < line.secondaries.size() ? line.secondaries[i] : "ib1"}});
+    return pairs;
+}
+
+int runDaemon(CommandLine &line)
+{
+    if (line.command == "run") {
+        const auto settings = readConfiguration(line.file);
+        if (!settings)
+            return usage;
+        if (!settings->ha)
+            return complain(line.file + ": IPOIBHA_ENABLE is not yes");
+        line.options.pairs = {{{settings->ha->primary, settings->ha->secondary}}};
+    } else {
+        if (line.primaries.size() > 1 && line.primaries.size() != line.secondaries.size())
+            return complain("every -p needs its -s");
+        line.options.pairs = pairsOf(line);
+    }
+    std::set<std::string> names;
+    for (const auto &pair : line.options.pairs)
+        for (const auto &name : pair.values)
+            if (!names.insert(name).second || name.empty() || name.find('/') != std::string::npos)
+                return complain("'" + name + "' cannot be used, or not twice");
+    if (!setFailback(line.failback, line.options.policy))
+        return complain("--failback: '" + line.failback + "' is neither never nor seconds");
+    line.options.policy.announce = !line.noArping;
+    if (::geteuid() != 0)
+        return complain("only root can run it");
+    auto daemon = ha::Daemon::open(line.options);
+    if (!daemon && daemon.error().code == EBUSY)
+        return complain("another one runs: " + daemon.error().context + " is locked");
+    if (!daemon)
+        return complain(daemon.error().text());
+    if (const auto done = (*daemon)->run(); !done)
+        return complain(done.error().text());
+    return healthy;
+}
+
+int askDaemon(const CommandLine &line)
+{
+    const std::string path = line.options.runFolder + "/" + ha::controlName;
+    std::string answer;
+    const auto asked = ha::ask(path, line.command, [&](const std::string &piece) {
+        if (line.command == "monitor")
+            std::cout << piece << std::flush;
+        else
+            answer += piece;
+        return static_cast<bool>(std::cout);
+    });
+    if (!asked) {
+        std::cerr << "ipoib-ha: no daemon: " << asked.error().text() << '\n';
+        return notReachable;
+    }
+    if (line.command == "monitor")
+        return healthy;
+    const auto document = nlohmann::json::parse(answer, nullptr, false);
+    if (document.is_discarded()) {
+        std::cerr << "ipoib-ha: the daemon has not answered\n";
+        return notReachable;
+    }
+    if (line.command == "metrics")
+        std::cout << ha::metricsText(document);
+    else if (line.json)
+        std::cout << document.dump(2) << '\n';
+    else if (line.command == "explain")
+        std::cout << ha::explainText(document);
+    else
+        std::cout << ha::statusText(document);
+    return ha::isHealthy(document) ? healthy : degraded;
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+try {
+    CLI::App app("Keeps the IP identity of an IPoIB interface alive when its port fails.",
+                 "ipoib-ha");
+    CommandLine line;
+    describe(app, line);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError &error) {
+        return app.exit(error) ? usage : 0;
+    }
+    const bool asDaemon = !line.primaries.empty() || !line.secondaries.empty() || line.arping ||
+                          line.noArping || line.options.multicast;
+    if (line.command == "check-config")
+        return readConfiguration(line.file) ? healthy : usage;
+    if (line.command == "run" || (line.command.empty() && asDaemon))
+        return runDaemon(line);
+    if (line.command.empty())
+        line.command = "status";
+    return askDaemon(line);
+} catch (const std::exception &error) {
+    return complain(error.what());
+}

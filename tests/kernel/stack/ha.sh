@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# shellcheck disable=SC2034,SC2086,SC2317  # "${N[@]}" is a command and its words
+# shellcheck shell=bash
+# Two hosts with two ports each, port with port on a cable of its own, and
+# ipoib-ha on both: the cable goes under ping and TCP, the daemon is killed in the
+# middle, the primary comes back. IPOIB_HA names the program.
+source "$STACK/lib.sh"
+
+declare -A SMS DAEMON
+
+# As everywhere, and what the daemons have said
+fail() {
+	echo "FAILED: $*"
+	head -n 50 /run/ha1.log /run/ha2.log
+	dmesg | tail -n 15
+	exit 1
+}
+
+# a second pair of HCAs, on a cable of its own
+second_cable() {
+	ip link add vc mtu 9000 type veth peer name vd mtu 9000
+	ip link set vc up
+	ip link set vd up
+	rdma link add sib2 type sib netdev vc
+	rdma link add sib3 type sib netdev vd
+	wait_for 60 port_is sib2 INIT
+	wait_for 60 port_is sib3 INIT
+}
+
+# sm HCA: a subnet manager on its port, with files of its own
+sm() {
+	mkdir -p "/run/sm-$1"
+	OSM_TMP_DIR=/run/sm-$1 OSM_CACHE_DIR=/run/sm-$1 opensm -s 2 \
+		-g "0x$(gid_tail "$1" | tr -d :)" -f "/run/sm-$1/log" -P /run/partitions.conf \
+		>"/run/sm-$1/out" 2>&1 &
+	SMS[$1]=$!
+}
+
+# interface HCA NAME [netns]: name its interface, set it up
+interface() {
+	local now in=()
+	wait_for 60 netdev_of "$1"
+	now=$(netdev_of "$1")
+	[[ $now == "$2" ]] || ip link set "$now" name "$2"
+	[[ -z ${3-} ]] || { ip link set "$2" netns "$3"; in=("${N[@]}"); }
+	"${in[@]}" ip link set "$2" up
+}
+
+HA1=("$IPOIB_HA" --run-folder /run/ha1)
+HA2=("${N[@]}" "$IPOIB_HA" --run-folder /run/ha2)
+
+# ha HOST ARGUMENT...: its program
+ha() {
+	local -n program=HA$1
+	shift
+	"${program[@]}" "$@"
+}
+
+# daemon HOST [OPTION...]: start it
+daemon() {
+	local -n program=HA$1
+	local host=$1 names=(-p ib0 -s ib2)
+	shift
+	[[ $host == 1 ]] || names=(-p ib1 -s ib3)
+	"${program[@]}" "${names[@]}" --with-arping --with-multicast -v "$@" \
+		>>"/run/ha$host.log" 2>&1 &
+	DAEMON[$host]=$!
+	wait_for 60 healthy_or_degraded "$host"
+}
+
+healthy_or_degraded() {
+	local status=0
+	ha "$1" status || status=$?
+	((status == 0 || status == 2))
+}
+
+healthy() {
+	ha "$1" status
+}
+
+# kill_daemon HOST SIGNAL
+kill_daemon() {
+	kill "-$2" "${DAEMON[$1]}" 2>/dev/null || true
+	wait "${DAEMON[$1]}" 2>/dev/null || true
+}
+
+# active_is HOST INTERFACE; with a port down the status is "degraded"
+active_is() {
+	{ ha "$1" status -j || true; } |
+		python3 -c 'import json, sys
+for one in json.load(sys.stdin)["pairs"][0]["interfaces"]:
+    if one["active"]: sys.exit(one["name"] != sys.argv[1])' "$2"
+}
+
+# holders HOST ADDRESS: the interfaces that have it
+holders() {
+	local in=()
+	[[ $1 == 1 ]] || in=("${N[@]}")
+	"${in[@]}" ip -o address show to "$2" | awk '{print $2}' | xargs
+}
+
+holds() {
+	[[ $(holders "$1" "$2") == "$3" ]]
+}
+
+everything_on() {
+	holds 1 10.0.0.1 "$1" && holds 1 10.0.0.11 "$1" && holds 1 fd00::1 "$1" &&
+		[[ $(ip route show 10.9.0.0/24 table 77) == *"dev $1"* ]]
+}
+
+down() {
+	local end
+	for end in "$@"; do
+		ip link set "$end" down
+	done
+}
+
+up() {
+	local end
+	for end in "$@"; do
+		ip link set "$end" up
+	done
+}
+
+step "two hosts, two cables"
+cable
+load_sib
+load_ipoib
+hcas
+second_cable
+printf 'Default=0x7fff,ipoib,mtu=5:ALL=full;\n' >/run/partitions.conf
+sm sib0
+sm sib2
+for hca in sib0 sib1 sib2 sib3; do
+	wait_for 60 port_is $hca ACTIVE
+done
+ip netns add n1
+"${N[@]}" ip link set lo up
+# Names that the kernel has given must not be in the way.
+for hca in sib0 sib1 sib2 sib3; do
+	wait_for 60 netdev_of $hca
+	ip link set "$(netdev_of $hca)" name "x$hca"
+done
+netdev_of() {
+	local path
+	for path in /sys/class/net/xsib* /sys/class/net/ib*; do
+		[[ -e $path && $(cat "$path/address") == *"$(gid_tail "$1")" ]] &&
+			{ basename "$path"; return; }
+	done
+	return 1
+}
+interface sib0 ib0
+interface sib2 ib2
+interface sib1 ib1 n1
+interface sib3 ib3 n1
+wait_for 60 is_running ib0
+wait_for 60 is_running ib2
+ip address add 10.0.0.1/24 dev ib0
+ip address add 10.0.0.11/24 dev ib0 label ib0:x
+ip -6 address add fd00::1/64 dev ib0 nodad
+ip route add 10.9.0.0/24 via 10.0.0.2 src 10.0.0.11 metric 5 table 77
+"${N[@]}" ip address add 10.0.0.2/24 dev ib1
+"${N[@]}" ip -6 address add fd00::2/64 dev ib1 nodad
+wait_for 60 ping -c 1 -W 1 10.0.0.2
+
+step "the daemons"
+daemon 1
+daemon 2
+wait_for 60 healthy 1
+wait_for 60 healthy 2
+! timeout 60 "${HA1[@]}" -p ib0 -s ib2 2>/run/second || fail "two daemons at once"
+grep -q 'another one runs' /run/second || fail "$(cat /run/second)"
+
+step "traffic"
+"${N[@]}" "$STACK/numbers.py" serve 10.0.0.2 7000 >/run/server 2>&1 &
+SERVER=$!
+wait_for 60 "${N[@]}" bash -c 'ss -Hltn | grep -q :7000'
+"$STACK/numbers.py" send 10.0.0.2 7000 10.0.0.1 /run/enough >/run/client 2>&1 &
+CLIENT=$!
+ping -D -i 0.05 10.0.0.2 >/run/pings 2>&1 &
+PINGER=$!
+
+step "the cable goes"
+down va
+wait_for 60 active_is 1 ib2
+wait_for 60 active_is 2 ib3
+wait_for 60 everything_on ib2 || fail "not everything has moved"
+wait_for 60 ping -c 1 -W 1 -I 10.0.0.1 10.0.0.2
+wait_for 60 ping -c 1 -W 1 fd00::2
+[[ $(ip address show dev ib2) == *ib2:x* ]] || fail "the label has not moved"
+ha 1 status || true
+
+step "it comes back; the other goes while a daemon is dead"
+up va
+for hca in sib0 sib1; do
+	wait_for 60 port_is $hca ACTIVE
+done
+wait_for 60 healthy 1
+wait_for 60 healthy 2
+kill_daemon 1 KILL
+down vc
+wait_for 60 active_is 2 ib1
+daemon 1
+wait_for 60 active_is 1 ib0
+wait_for 60 everything_on ib0 || fail "not everything has moved back"
+wait_for 60 ping -c 1 -W 1 -I 10.0.0.1 10.0.0.2
+
+step "the connection has survived"
+touch /run/enough
+wait $CLIENT || fail "client: $(tail -n 5 /run/client)"
+wait $SERVER || fail "server: $(tail -n 5 /run/server)"
+[[ $(cat /run/client) == "$(cat /run/server)" ]] ||
+	fail "sent: $(cat /run/client), received: $(cat /run/server)"
+cat /run/server
+kill -INT $PINGER
+wait $PINGER || true
+tail -n 3 /run/pings
+awk -F'[][]' '/bytes from/ { if (last && $2 - last > gap) gap = $2 - last; last = $2 }
+	END { printf "longest silence: %.3f s\n", gap }' /run/pings
+
+step "failback"
+up vc
+for hca in sib2 sib3; do
+	wait_for 60 port_is $hca ACTIVE
+done
+kill_daemon 1 TERM
+daemon 1 --failback 1
+wait_for 60 healthy 1
+ha 1 switch >/dev/null
+active_is 1 ib2 || fail "not switched by hand"
+down vc
+wait_for 60 active_is 1 ib0
+up vc
+kill_daemon 1 TERM
+kill_daemon 2 TERM
+everything_on ib0 || fail "not left behind in order"
+cat /run/ha1.log
+
+step "stack down"
+kill "${SMS[@]}"
+wait "${SMS[@]}" 2>/dev/null || true
+rmmod ib_ipoib
+for hca in sib0 sib1 sib2 sib3; do
+	rdma link delete $hca
+done
+rmmod sib
+ip netns delete n1

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// rtnetlink's messages as pieces of an identity, and what goes to the peers.
+#include "ha-daemon/linux/announcer.hpp"
+#include "ha-daemon/linux/attributes.hpp"
+#include "ha-daemon/linux/memberships.hpp"
+#include "ha-daemon/linux/pieces.hpp"
+
+#include <gtest/gtest.h>
+#include <linux/fib_rules.h>
+#include <linux/if_addr.h>
+#include <linux/rtnetlink.h>
+
+#include <array>
+#include <cstring>
+#include <map>
+
+namespace openipoib::ha
+{
+namespace
+{
+
+using netlink::Message;
+
+netlink::Link ib0()
+{
+    netlink::Link link;
+    link.index = 4;
+    link.name = "ib0";
+    link.address = io::Bytes(20, 0x11);
+    return link;
+}
+
+// A message as the kernel would send it
+template <typename T> Message message(int type, const T &fixed)
+{
+    Message out(type, 0);
+    out.header(fixed);
+    return out;
+}
+
+template <typename T> std::map<int, io::Bytes> attributes(const Message &from)
+{
+    std::map<int, io::Bytes> out;
+    const nlmsghdr *header = nlmsg_hdr(from.get());
+    const io::View body(static_cast<const std::uint8_t *>(nlmsg_data(header)),
+                        static_cast<std::size_t>(nlmsg_datalen(header)));
+    eachAttribute(attributesOf<T>(body), [&](int type, io::View value) {
+        out[type] = {value.begin(), value.end()};
+    });
+    return out;
+}
+
+std::optional<Item> read(const Message &from)
+{
+    return readPiece(nlmsg_hdr(from.get()), ib0(), Time(5'000'000));
+}
+
+Message address4(std::string_view label)
+{
+    ifaddrmsg fixed{};
+    fixed.ifa_family = AF_INET;
+    fixed.ifa_prefixlen = 24;
+    fixed.ifa_index = 4;
+    Message out = message(RTM_NEWADDR, fixed);
+    out.put(IFA_LOCAL, io::View(io::Bytes{10, 0, 0, 1}));
+    out.put(IFA_ADDRESS, io::View(io::Bytes{10, 0, 0, 1}));
+    out.put(IFA_LABEL, label);
+    out.put(IFA_FLAGS, std::uint32_t{IFA_F_PERMANENT | IFA_F_SECONDARY | IFA_F_NOPREFIXROUTE});
+    ifa_cacheinfo times{};
+    times.ifa_valid = 100;
+    times.ifa_prefered = 50;
+    out.put(IFA_CACHEINFO, io::View(reinterpret_cast<const std::uint8_t *>(&times), sizeof times));
+    return out;
+}
+
+TEST(HaPieces, AnAddressGoesOverWithItsLabelAndWhatIsLeftOfItsLife)
+{
+    const auto item = read(address4("ib0:web"));
+    ASSERT_TRUE(item);
+    EXPECT_EQ(item->kind, Kind::address4);
+    EXPECT_EQ(item->key, "10.0.0.1/24");
+    EXPECT_EQ(addressBytes(*item), (io::Bytes{10, 0, 0, 1}));
+    const Message put = putMessage(*item, 9, "ib1", Time(35'000'000));
+    const auto *fixed = static_cast<const ifaddrmsg *>(nlmsg_data(nlmsg_hdr(put.get())));
+    EXPECT_EQ(fixed->ifa_index, 9u);
+    EXPECT_EQ(fixed->ifa_prefixlen, 24);
+    auto found = attributes<ifaddrmsg>(put);
+    EXPECT_EQ(textIn(found[IFA_LABEL]), "ib1:web");
+    EXPECT_EQ(numberIn(found[IFA_FLAGS]), std::uint32_t{IFA_F_NOPREFIXROUTE});
+    EXPECT_EQ(numberIn(found[IFA_CACHEINFO]), 20u) << "preferred";
+    EXPECT_EQ(numberIn(io::View(found[IFA_CACHEINFO]).subspan(4)), 70u) << "valid";
+    EXPECT_FALSE(attributes<ifaddrmsg>(dropMessage(*item, 9, "ib1")).contains(IFA_LABEL));
+}
+
+TEST(HaPieces, TheKernelsOwnLinkLocalAddressStays)
+{
+    ifaddrmsg fixed{};
+    fixed.ifa_family = AF_INET6;
+    fixed.ifa_prefixlen = 64;
+    fixed.ifa_index = 4;
+    io::Bytes own{0xFE, 0x80, 0, 0, 0, 0, 0, 0, 0x13, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11};
+    Message kernels = message(RTM_NEWADDR, fixed);
+    kernels.put(IFA_ADDRESS, io::View(own));
+    EXPECT_FALSE(read(kernels));
+    own[15] = 1;
+    Message set = message(RTM_NEWADDR, fixed);
+    set.put(IFA_ADDRESS, io::View(own));
+    const auto item = read(set);
+    ASSERT_TRUE(item);
+    EXPECT_EQ(item->kind, Kind::address6);
+    auto found = attributes<ifaddrmsg>(putMessage(*item, 9, "ib1", Time{}));
+    EXPECT_TRUE(numberIn(found[IFA_FLAGS]) & IFA_F_NODAD);
+}
+
+rtmsg route(unsigned char protocol)
+{
+    rtmsg fixed{};
+    fixed.rtm_family = AF_INET;
+    fixed.rtm_dst_len = 16;
+    fixed.rtm_table = RT_TABLE_MAIN;
+    fixed.rtm_protocol = protocol;
+    fixed.rtm_type = RTN_UNICAST;
+    fixed.rtm_flags = RTNH_F_LINKDOWN | RTNH_F_ONLINK;
+    return fixed;
+}
+
+TEST(HaPieces, ARouteGoesOverToTheOtherDevice)
+{
+    Message from = message(RTM_NEWROUTE, route(RTPROT_STATIC));
+    from.put(RTA_TABLE, std::uint32_t{77});
+    from.put(RTA_DST, io::View(io::Bytes{10, 9, 0, 0}));
+    from.put(RTA_OIF, std::uint32_t{4});
+    from.put(RTA_PRIORITY, std::uint32_t{5});
+    const auto item = read(from);
+    ASSERT_TRUE(item);
+    EXPECT_EQ(item->key, "10.9.0.0/16 table 77 metric 5");
+    const Message put = putMessage(*item, 9, "ib1", Time{});
+    EXPECT_EQ(static_cast<const rtmsg *>(nlmsg_data(nlmsg_hdr(put.get())))->rtm_flags,
+              unsigned{RTNH_F_ONLINK});
+    auto found = attributes<rtmsg>(put);
+    EXPECT_EQ(numberIn(found[RTA_OIF]), 9u);
+    EXPECT_EQ(numberIn(found[RTA_TABLE]), 77u);
+}
+
+TEST(HaPieces, RoutesOfTheKernelAndOfOtherDevicesStay)
+{
+    Message kernels = message(RTM_NEWROUTE, route(RTPROT_KERNEL));
+    kernels.put(RTA_OIF, std::uint32_t{4});
+    EXPECT_FALSE(read(kernels));
+    Message others = message(RTM_NEWROUTE, route(RTPROT_STATIC));
+    others.put(RTA_OIF, std::uint32_t{5});
+    EXPECT_FALSE(read(others));
+}
+
+TEST(HaPieces, OfSeveralLegsOneGoesOver)
+{
+    Message from = message(RTM_NEWROUTE, route(RTPROT_STATIC));
+    std::array<rtnexthop, 2> legs{};
+    legs[0].rtnh_len = legs[1].rtnh_len = sizeof legs[0];
+    legs[0].rtnh_ifindex = 7;
+    legs[1].rtnh_ifindex = 4;
+    legs[1].rtnh_flags = RTNH_F_DEAD | RTNH_F_LINKDOWN;
+    from.put(RTA_MULTIPATH,
+             io::View(reinterpret_cast<const std::uint8_t *>(legs.data()), sizeof legs));
+    const auto item = read(from);
+    ASSERT_TRUE(item);
+    auto found = attributes<rtmsg>(putMessage(*item, 9, "ib1", Time{}));
+    EXPECT_FALSE(found.contains(RTA_OIF));
+    ASSERT_EQ(found[RTA_MULTIPATH].size(), sizeof legs);
+    std::memcpy(legs.data(), found[RTA_MULTIPATH].data(), sizeof legs);
+    EXPECT_EQ(legs[0].rtnh_ifindex, 7);
+    EXPECT_EQ(legs[1].rtnh_ifindex, 9);
+    EXPECT_EQ(legs[1].rtnh_flags, 0);
+    // One that is broken ends the list, and nothing else.
+    legs[0].rtnh_len = 3;
+    Message broken = message(RTM_NEWROUTE, route(RTPROT_STATIC));
+    broken.put(RTA_MULTIPATH,
+               io::View(reinterpret_cast<const std::uint8_t *>(legs.data()), sizeof legs));
+    EXPECT_FALSE(read(broken));
+}
+
+TEST(HaPieces, ARuleKeepsItsPlaceAndTakesTheOtherName)
+{
+    fib_rule_hdr fixed{};
+    fixed.family = AF_INET;
+    fixed.action = FR_ACT_TO_TBL;
+    Message from = message(RTM_NEWRULE, fixed);
+    from.put(FRA_IIFNAME, "ib0");
+    from.put(FRA_PRIORITY, std::uint32_t{100});
+    const auto item = read(from);
+    ASSERT_TRUE(item);
+    EXPECT_TRUE(item->key.starts_with("inet iif pref 100")) << item->key;
+    auto found = attributes<fib_rule_hdr>(putMessage(*item, 9, "ib1", Time{}));
+    EXPECT_EQ(textIn(found[FRA_IIFNAME]), "ib1");
+    Message others = message(RTM_NEWRULE, fixed);
+    others.put(FRA_IIFNAME, "ib7");
+    EXPECT_FALSE(read(others));
+}
+
+TEST(HaPieces, WhatIsCutShortIsNothing)
+{
+    Message from = address4("ib0");
+    nlmsghdr *header = nlmsg_hdr(from.get());
+    const unsigned whole = header->nlmsg_len;
+    for (unsigned length = NLMSG_HDRLEN; length < whole; ++length) {
+        header->nlmsg_len = length;
+        const auto item = readPiece(header, ib0(), Time{});
+        if (item) {
+            EXPECT_EQ(item->key, "10.0.0.1/24");
+        }
+    }
+}
+
+TEST(HaAnnouncer, AnArpReplyNamesItselfTwice)
+{
+    const io::Bytes hardware(20, 0xAB);
+    const io::Bytes packet = arpReply(hardware, io::Bytes{10, 0, 0, 1});
+    ASSERT_EQ(packet.size(), 8u + 2 * 24);
+    EXPECT_EQ((io::Bytes{packet.begin(), packet.begin() + 8}),
+              (io::Bytes{0, 32, 8, 0, 20, 4, 0, 2}));
+    EXPECT_TRUE(std::equal(packet.begin() + 8, packet.begin() + 32, packet.begin() + 32));
+}
+
+TEST(HaAnnouncer, AnAdvertisementOverrides)
+{
+    const io::Bytes packet = advertisement(io::Bytes(20, 0xAB), io::Bytes(16, 0xFD), false);
+    ASSERT_EQ(packet.size(), 24u + 24);
+    EXPECT_EQ(packet[0], 136);
+    EXPECT_EQ(packet[4], 0x20);
+    EXPECT_EQ((io::Bytes{packet.begin() + 24, packet.begin() + 28}), (io::Bytes{2, 3, 0, 0}));
+}
+
+TEST(HaMemberships, ReadFromTheKernelsTables)
+{
+    const auto four = readIgmp("Idx\tDevice    : Count Querier\tGroup    Users Timer\tReporter\n"
+                               "4\tib0       :     2      V3\n"
+                               "\t\t\t\t010100EF     2 0:00000000\t\t0\n"
+                               "\t\t\t\t010000E0     1 0:00000000\t\t0\n");
+    EXPECT_EQ(four, (Joined{{{4, {239, 0, 1, 1}}, 2}}));
+    const auto six =
+        readIgmp6("4    ib0             ff0e0000000000000000000000000101     1 00000004 0\n"
+                  "4    ib0             ff020000000000000000000000000001     1 0000000C 0\n"
+                  "4    ib0             ff0200000000000000000001ff000001     1 00000004 0\n"
+                  "4    ib0             ff01\nx\n");
+    ASSERT_EQ(six.size(), 1u);
+    EXPECT_EQ(six.begin()->first.second[1], 0x0E);
+    EXPECT_TRUE(readIgmp("").empty());
+    EXPECT_TRUE(readIgmp6("\n\n").empty());
+}
+
+} // namespace
+} // namespace openipoib::ha
