@@ -130,10 +130,14 @@ hot_plug() {
 }
 
 children() {
-	[[ $CONNECTED == yes ]] || return 0
 	step "children"
-	configure 'SET_IPOIB_CM=yes' 'IPOIB_CHILDREN_ib0=8001' 'IPOIB_MTU_ib0.8001=2044' \
+	configure 'SET_IPOIB_CM=auto' 'IPOIB_CHILDREN_ib0=8001' 'IPOIB_MTU_ib0.8001=2044' \
 		'SET_IPOIB_CM_ib0.8001=no'
+	if [[ ! -e /sys/class/net/ib0/create_child ]]; then
+		openib 2 apply
+		says "the driver has no children; remove IPOIB_CHILDREN_ib0"
+		return
+	fi
 	openib 0 apply
 	is /sys/class/net/ib0.8001/pkey 0x8001
 	is /sys/class/net/ib0.8001/mode datagram
