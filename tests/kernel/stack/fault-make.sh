@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # shellcheck shell=bash
 # clock: jump
-# Each allocation fails once while modules are loaded and HCAs and interfaces
-# made. Each try ends in success or in an error that leaves nothing behind. The
-# clock stands still, for a tick while the memory of a module is given back may
-# make User-Mode Linux fault on its stack for ever.
+# Each allocation fails once while ib_ipoib is loaded and HCAs and interfaces are
+# made. Each try ends in success or in an error that leaves nothing behind.
 source "$STACK/lib.sh"
 NTH=$STACK/../fail-nth
 cable
