@@ -103,9 +103,14 @@ static struct ipoib_cm_item *cm_next_ready(struct ipoib_cm *cm,
 	return item;
 }
 
-/* Nobody's time is up while there is nobody. */
+/*
+ * Nobody's time is up while there is nobody; and what has been noted before the
+ * interface went down must not have its connections looked after again.
+ */
 static void cm_schedule_tick(struct ipoib_cm *cm)
 {
+	if (!cm->intf->up)
+		return;
 	if (!list_empty(&cm->conn_list) || !list_empty(&cm->links) ||
 	    !list_empty(&cm->rx_links) || !cm->listen)
 		queue_delayed_work(cm->intf->wq, &cm->tick, IPOIB_CM_TICK);

@@ -87,4 +87,9 @@ wait_for 10 netdev_of sib1
 back=$(netdev_of sib1)
 [[ $(cat "/sys/class/net/$back/mode") == connected ]] || fail "the mode is lost"
 [[ $(cat "/sys/class/net/$back/mtu") == 65520 ]] || fail "the MTU is lost"
+
+step "the mode of an interface that is down"
+ip link set ib0 down
+mode 1 connected
+mode 1 datagram
 stack_down
