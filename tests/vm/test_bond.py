@@ -85,6 +85,7 @@ def fail_back(lab, port):
     on_hosts(lambda host: healthy(lab, host))
 
 
+@pytest.mark.full
 @pytest.mark.labs(ports=2)
 def test_commands_of_ofed_failover_and_stop(lab, ib_bond):
     up(lab, ib_bond, "--primary", "ib0")
@@ -127,6 +128,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.labs(ports=2)
 def test_wrong_invocations_change_nothing(lab, ib_bond):
     for expected, line, message in WRONG:
