@@ -340,6 +340,10 @@ void ipoib_keep_recall(struct ipoib_intf *intf);
 void ipoib_keep_free(void);
 
 /* rx.c */
+struct page_pool *ipoib_rx_create_pool(struct ib_device *ca, unsigned int flags,
+				       unsigned int size);
+int ipoib_rx_poll_end(struct napi_struct *napi, struct ib_cq *cq, int done,
+		      int budget);
 int ipoib_rxq_create(struct ipoib_intf *intf);
 void ipoib_rxq_destroy(struct ipoib_intf *intf);
 int ipoib_rxq_fill(struct ipoib_rxq *rxq, u32 buf_len);
