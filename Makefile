@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 KERNELS := 6.1 6.12
 
-.PHONY: help demo test check modules unit test-kunit test-debug guests vm bench lab-up lab-down lab-status lab-shell \
+.PHONY: help demo test check modules unit test-kunit test-debug test-packages guests vm bench lab-up lab-down lab-status lab-shell \
 	bootstrap format clean install uninstall
 
 help: ## list the entry points
@@ -34,6 +34,10 @@ test-kunit: bootstrap ## kernel unit tests, on a debug kernel
 
 test-debug: bootstrap ## everything on kernels with KASAN, lockdep and kmemleak
 	@scripts/run-tests kunit stack debug
+
+test-packages: bootstrap ## packages: built, installed, booted with, removed
+	@scripts/bootstrap packages
+	@scripts/run-tests packages
 
 guests: bootstrap ## tests of the lab with virtual hosts; not part of make test
 	@scripts/run-tests guests

@@ -66,6 +66,13 @@ def all_suites():
                          "--kernel=debug")
     debug.commands.insert(0, ["scripts/test-kernel", "build", "debug"])
     debug.asked = True
+    # Minutes, and a Debian from the network, that only a change of the packages is worth.
+    packages = pytest_suite("packages", "packages in a fresh Debian with systemd and SysV init",
+                            "tests/packages", 3600)
+    packages.commands[:0] = [["packaging/test-deb", BUILD / "packages"],
+                             ["packaging/test-install", BUILD / "packages"],
+                             ["packaging/build-rpm", "--nodeps"]]
+    packages.asked = True
     return [
         Suite("check", "format, lint, licences, headers", "scripts/check",
               [["scripts/check"]], 1800),
@@ -82,6 +89,7 @@ def all_suites():
               [["scripts/test-kernel", "stack", "--junit", LOGS / "stack.xml"]], 2700),
         vm,
         debug,
+        packages,
         guests,
     ]
 

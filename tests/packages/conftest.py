@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""The packages in machines of their own: see docs/packages.md.
+
+Tests of a file share a machine and build on each other, in order; the first
+that fails ends the run.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from guest import TOP, Guest
+
+sys.path.insert(0, str(TOP / "scripts"))
+import splat  # noqa: E402
+
+OFED_LINES = ("# Enable IPoIB Connected Mode", "SET_IPOIB_CM=yes", "# Set IPoIB MTU",
+              "IPOIB_MTU=65520", "ONBOOT=yes", "IPOIB_LOAD=yes")
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("openipoib")
+    group.addoption("--folder", type=Path, default=TOP / "build" / "packages",
+                    help="where packaging/test-deb has worked (default build/packages)")
+    group.addoption("--kernel", default="6.1", help="which kernel to boot (default 6.1)")
+
+
+@pytest.fixture(scope="session")
+def folder(request):
+    return request.config.getoption("--folder").resolve()
+
+
+@pytest.fixture(scope="session")
+def release(request, folder):
+    """The release of the kernel to boot, such as 6.1.0-1-amd64."""
+    wanted = re.escape(request.config.getoption("--kernel"))
+    found = [path.name for path in (folder / "root/lib/modules").glob("*-amd64")
+             if re.match(wanted + r"([.-]|$)", path.name)]
+    assert found, f"no kernel {wanted} in {folder}/root"
+    return max(found)
+
+
+@pytest.fixture(scope="module")
+def boot(request, folder, release):
+    """Start the machine of this module; init: another init than systemd."""
+    machines = []
+
+    def start(init=None):
+        name = request.module.__name__.removeprefix("test_")
+        machines.append(Guest(folder, release, name, init=init))
+        return machines[0]
+
+    yield start
+    for machine in machines:
+        machine.end()
+        splats = splat.scan(machine.console.read_text(errors="replace"))
+        assert not splats, f"kernel splats, see {machine.console}: {splats}"

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""A Debian with its systemd: the packages from their installation to their end."""
+
+import pytest
+
+from conftest import OFED_LINES
+
+CONF = "/etc/infiniband/openib.conf"
+ADDRESS = "10.9.0.1/24"  # what systemd-networkd gives to ib0
+IS_READY = "[[ $(cat /sys/class/net/ib0/mode) = connected && " \
+    "$(cat /sys/class/net/ib0/mtu) = 65520 ]] && " \
+    f"ip -4 -br addr show dev ib0 | grep -qF {ADDRESS}"
+
+
+@pytest.fixture(scope="module")
+def guest(boot):
+    return boot()
+
+
+def configure(guest, *lines):
+    text = "\\n".join(lines)
+    guest.run(f"printf '%b\\n' '{text}' > {CONF}; cat {CONF}")
+
+
+def is_connected(guest):
+    assert guest.read("cat /sys/class/net/ib0/mode") == "connected"
+    assert guest.read("cat /sys/class/net/ib0/mtu") == "65520"
+
+
+def reboot(guest):
+    guest.reboot("systemctl reboot")
+    assert guest.run("systemctl is-system-running --wait", None).text in ("running\n", "degraded\n")
+
+
+def said(guest, since_lines=40):
+    """What the service has said in this boot, line by line."""
+    return guest.read(f"journalctl -b -o cat -u openibd -n {since_lines}").splitlines()
+
+
+def replug(guest):
+    """Pull ib0's adapter out and plug it in again; until it is as it was."""
+    since = guest.read("date +%s")
+    guest.run("rdma link delete sib0")
+    gone = guest.wait("[[ ! -e /sys/class/net/ib0 ]]", 20)
+    guest.run("rdma link add sib0 type sib netdev cable0")
+    back = guest.wait(IS_READY, 60)
+    guest.run("ip -4 -br addr show dev ib0; cat /sys/class/net/ib0/mode /sys/class/net/ib0/mtu")
+    print(f"replug: ib0 gone within {gone:.2f} s; "
+          f"back with mode, MTU and address {back:.2f} s after its adapter")
+    guest.wait(f"journalctl -q -b -u openib-apply@ib0 --since @{since} | grep -q Finished", 30)
+
+
+def test_before(guest):
+    guest.run("systemctl is-system-running --wait", None)
+    assert guest.read("readlink /proc/1/exe") == "/usr/lib/systemd/systemd"
+    guest.run("command -v openib", 1)
+    guest.run("rdma link show")
+
+
+def test_installed_and_started(guest):
+    guest.run("dpkg -i /var/cache/openipoib/openipoib-tools_*.deb")
+    assert "/updates/dkms/" in guest.read("modinfo -n ib_ipoib")
+    configure(guest, *OFED_LINES)
+    guest.run("openib check-config")
+    assert guest.read("systemctl is-enabled openibd") == "enabled"
+    guest.run("systemctl start openibd")
+    is_connected(guest)
+    guest.run("openib status")
+
+
+def test_after_a_reboot_without_hands(guest):
+    reboot(guest)
+    is_connected(guest)
+    assert guest.read("systemctl is-active openibd") == "active"
+    guest.wait(IS_READY, 20)
+    assert guest.read("cat /sys/module/ib_ipoib/version") == \
+        guest.read("modinfo -F version ib_ipoib")
+    lines = [line for line in said(guest) if line.startswith("set ib0")]
+    assert lines == ["set ib0 to connected mode"]
+
+
+def test_restart(guest):
+    before = guest.read("cat /sys/class/net/ib0/ifindex")
+    guest.run("systemctl restart openibd")
+    is_connected(guest)
+    assert guest.read("cat /sys/class/net/ib0/ifindex") != before, "nothing was restarted"
+    guest.wait(IS_READY, 20)
+
+
+def test_no_stop_under_a_subnet_manager(guest):
+    guid = guest.read("cat /sys/class/infiniband/sib1/ports/1/gids/0").replace(":", "")[16:]
+    guest.run(f"opensm -B -g 0x{guid} > /dev/null 2>&1")
+    guest.wait("grep -q ACTIVE /sys/class/infiniband/sib0/ports/1/state", 60)
+    refused = guest.run("/etc/init.d/openibd stop", 7)
+    assert "not stopped: opensm (process" in refused.text
+    assert guest.read("systemctl is-active openibd") == "active"
+    guest.run("systemctl stop openibd", None)
+    assert any("not stopped: opensm (process" in line for line in said(guest, 8))
+    assert guest.run("systemctl is-failed openibd").text == "failed\n"
+    is_connected(guest)
+    guest.run("systemctl start openibd")
+    is_connected(guest)
+
+
+def test_unplugged_and_plugged_in(guest):
+    guest.wait(f"{IS_READY} && grep -q 1 /sys/class/net/ib0/carrier", 30)
+    replug(guest)
+    guest.wait("grep -q 1 /sys/class/net/ib0/carrier", 60)
+    guest.run("kill $(pgrep -x opensm)")
+    guest.wait("! pgrep -x opensm", 20)
+
+
+def test_onboot_no_and_ipoib_load_no(guest):
+    configure(guest, "ONBOOT=no", "IPOIB_LOAD=no")
+    guest.run("echo ib_ipoib > /etc/modules-load.d/ipoib.conf")
+    reboot(guest)
+    guest.run("systemctl is-active openibd", 3)
+    assert said(guest).count("openib: ONBOOT=no") == 1
+    guest.run("ls -d /sys/module/ib_ipoib", 2)
+    guest.run("modprobe ib_ipoib", 1)
+    guest.run("rm /etc/modules-load.d/ipoib.conf")
+    guest.run("systemctl start openibd")
+    guest.run("ls -d /sys/module/ib_ipoib", 2)
+    configure(guest, *OFED_LINES[:4], "ONBOOT=no")
+    guest.run("systemctl restart openibd")
+    is_connected(guest)
+    guest.run("systemctl stop openibd")
+    guest.run("ls -d /sys/module/ib_ipoib", 2)
+
+
+def test_a_broken_file(guest):
+    configure(guest, "SET_IPOIB_CM=yes", "IPOIB_LOD=no")
+    guest.run("systemctl start openibd", 1)
+    assert guest.read("systemctl show -P ExecMainStatus openibd") == "6"
+    message = f"{CONF}:2:1: error: IPOIB_LOD: unknown key; did you mean IPOIB_LOAD?"
+    assert said(guest).count(message) == 1
+    guest.run("ls -d /sys/module/ib_ipoib", 2)
