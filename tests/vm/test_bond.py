@@ -245,6 +245,7 @@ def test_wrong_invocations_change_nothing(lab, ib_bond):
     ib_bond("h1", "--bond-name", "bond0", "--bond-ip", bond_ip("h1"), "--slaves", "ib0,ib1",
             "--take")
     healthy(lab, "h1")
+    lab.wait("h1", "! ip address | grep -q tentative", 20, "addresses are no longer tentative")
     refused(lab, ib_bond, CLASHES)
 
 
@@ -372,6 +373,7 @@ def test_two_bonds_of_openib_conf(lab, ib_bond):
     finally:
         on_hosts(lambda host: lab.sh(host, f"""
             ib-bond --stop-all
+            modprobe -r ib_ipoib
             modprobe ib_ipoib
             /usr/lib/openipoib-lab/bringup.sh address {host[1:]} {lab.config.ports} 40"""))
 
