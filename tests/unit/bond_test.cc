@@ -320,6 +320,8 @@ TEST_F(BondTest, StatusAsOneDocument)
     EXPECT_EQ(ib("status -j bond0"), 2);
     const auto document = nlohmann::json::parse(out.str());
     EXPECT_EQ(document["active"], "ib0");
+    EXPECT_EQ(document["slaves"][0]["active"], true);
+    EXPECT_EQ(document["slaves"][1]["active"], false);
     EXPECT_EQ(document["slaves"][1]["failures"], 2);
     EXPECT_EQ(document["slaves"][1]["mode"], "datagram");
     EXPECT_EQ(document["announcements"], 1);
@@ -330,6 +332,10 @@ TEST_F(BondTest, StatusAsOneDocument)
          {"active ib0, last change 5 min ago, primary ib1 (always)", "failovers are announced once",
           "2 link failures", "problem: ib1 has no link"})
         EXPECT_NE(out.str().find(part), std::string::npos) << part << "\n" << out.str();
+    machine["bond0"].bond->active.clear();
+    EXPECT_EQ(ib("status bond0"), 2);
+    EXPECT_NE(out.str().find("problem: no slave is active"), std::string::npos);
+    EXPECT_EQ(out.str().find("  active  "), std::string::npos) << out.str();
 }
 
 struct Wrong {
