@@ -62,13 +62,12 @@ bootstrap: ## install the Debian packages that are missing (as root)
 # The paths of the units depend on the prefix, hence a build of its own.
 INSTALL_BUILD := build/install
 PREFIX ?= /usr
-install: ## openib, service, man pages, sources for DKMS (PREFIX=/usr DESTDIR=)
+install: ## programs, service, man pages, sources for DKMS (PREFIX=/usr DESTDIR=)
 	@cmake -S . -B $(INSTALL_BUILD) -G Ninja -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DOPENIPOIB_TESTS=OFF > /dev/null
-	@cmake --build $(INSTALL_BUILD) --target openib ipoib-ha man
-	@cmake --install $(INSTALL_BUILD) --component tools
-	@mv $(INSTALL_BUILD)/install_manifest_tools.txt $(INSTALL_BUILD)/installed
-	@cmake --install $(INSTALL_BUILD) --component dkms
-	@cat $(INSTALL_BUILD)/install_manifest_dkms.txt >> $(INSTALL_BUILD)/installed
+	@cmake --build $(INSTALL_BUILD)
+	@for component in tools fabric dkms; do \
+		cmake --install $(INSTALL_BUILD) --component $$component || exit; done
+	@cat $(INSTALL_BUILD)/install_manifest_{tools,fabric,dkms}.txt > $(INSTALL_BUILD)/installed
 
 uninstall: ## remove what install has installed; openib.conf stays (DESTDIR=)
 	@scripts/uninstall $(INSTALL_BUILD)/installed

@@ -34,8 +34,7 @@ Exit Commands::unreadable(const io::Error &error)
     return Exit::degraded;
 }
 
-Exit Commands::configure(const io::Result<std::string> &text, const conf::Environment &environment,
-                         conf::Severity threshold)
+Exit Commands::configure(const io::Result<std::string> &text, const conf::Environment &environment)
 {
     if (!text) {
         err_ << "openib: " << text.error().text() << "; nothing is done without it\n";
@@ -43,7 +42,7 @@ Exit Commands::configure(const io::Result<std::string> &text, const conf::Enviro
     }
     auto reading = conf::readSettings(*text, environment);
     for (const auto &diagnostic : reading.diagnostics)
-        if (diagnostic.severity >= threshold)
+        if (diagnostic.severity >= conf::Severity::warning)
             err_ << conf::render(diagnostic, options_.file) << '\n';
     if (conf::hasErrors(reading.diagnostics)) {
         err_ << "openib: nothing is done before " << options_.file << " is corrected\n";
@@ -122,21 +121,27 @@ Exit Commands::start()
         OnFailure::goOn);
 }
 
-Exit Commands::allows(bool allowed, std::string_view otherwise)
+Exit Commands::refusedUnless(bool allowed, std::string_view otherwise)
 {
     if (!allowed)
         err_ << "openib: " << otherwise << '\n';
     return allowed ? Exit::done : Exit::refused;
 }
 
-Exit Commands::allowsBoot(bool isBooting)
+Exit Commands::allows(std::string_view what, const io::Result<std::string> &text,
+                      const conf::Environment &environment, bool isBooting)
 {
-    return allows(settings_.onBoot || !isBooting, "ONBOOT=no");
-}
-
-Exit Commands::allowsIpoib()
-{
-    return allows(settings_.ipoib, "IPOIB_LOAD=no");
+    if (what == "boot") {
+        const auto reading = conf::readSettings(text.value_or(""), environment);
+        return refusedUnless(conf::hasErrors(reading.diagnostics) || reading.settings.onBoot ||
+                                 !isBooting,
+                             "ONBOOT=no");
+    }
+    if (what == "ipoib" && !text && text.error().code == ENOENT)
+        return Exit::done;
+    if (const Exit configured = configure(text, environment); configured != Exit::done)
+        return configured;
+    return what == "stop" ? allowsStop() : refusedUnless(settings_.ipoib, "IPOIB_LOAD=no");
 }
 
 Exit Commands::allowsStop()
@@ -147,7 +152,7 @@ Exit Commands::allowsStop()
     const auto why = refusals(settings_, *state);
     for (const auto &reason : why)
         err_ << "openib: not stopped: " << reason << '\n';
-    return allows(why.empty(), "end what uses it, or use --force");
+    return refusedUnless(why.empty(), "end what uses it, or use --force");
 }
 
 Exit Commands::stop()

@@ -27,12 +27,10 @@ class Commands
     {
     }
 
-    // Take the file as read: its text, or why there is none. Diagnostics of at
-    // least that severity go to the error stream. badConfig when it must not
-    // be used.
+    // Take the file as read: its text, or why there is none. Errors and warnings
+    // go to the error stream. badConfig when it must not be used.
     [[nodiscard]] Exit configure(const io::Result<std::string> &text,
-                                 const conf::Environment &environment,
-                                 conf::Severity threshold = conf::Severity::warning);
+                                 const conf::Environment &environment);
 
     [[nodiscard]] Exit start();
     [[nodiscard]] Exit stop();
@@ -40,10 +38,12 @@ class Commands
     [[nodiscard]] Exit apply(const std::string &device);
     [[nodiscard]] Exit status();
     [[nodiscard]] Exit show();
-    // For the service and for modprobe: refused, and said why, or done.
-    [[nodiscard]] Exit allowsBoot(bool isBooting);
-    [[nodiscard]] Exit allowsIpoib();
-    [[nodiscard]] Exit allowsStop();
+    // What is asked before something is done: by the service ("boot"), which
+    // starts next and then says what is wrong with the file; by modprobe
+    // ("ipoib"), for which a file that does not exist forbids nothing; by openibd
+    // ("stop"). Refused, and said why, or done.
+    [[nodiscard]] Exit allows(std::string_view what, const io::Result<std::string> &text,
+                              const conf::Environment &environment, bool isBooting);
     [[nodiscard]] Exit checkConfig(const io::Result<std::string> &text,
                                    const conf::Environment &environment);
 
@@ -53,7 +53,8 @@ class Commands
     [[nodiscard]] Exit perform(std::string_view action, const PlanFunction &plan,
                                OnFailure onFailure);
     [[nodiscard]] Exit unreadable(const io::Error &error);
-    [[nodiscard]] Exit allows(bool allowed, std::string_view otherwise);
+    [[nodiscard]] Exit refusedUnless(bool allowed, std::string_view otherwise);
+    [[nodiscard]] Exit allowsStop();
 
     System &system_;
     const Options &options_;

@@ -48,14 +48,6 @@ bool isBooting()
            (state->output.starts_with("initializing") || state->output.starts_with("starting"));
 }
 
-// For ExecCondition=, modprobe's install command and openibd.
-Exit allows(const std::string &what, openib::Commands &commands)
-{
-    if (what == "boot")
-        return commands.allowsBoot(isBooting());
-    return what == "stop" ? commands.allowsStop() : commands.allowsIpoib();
-}
-
 struct Command {
     std::string name = "status";
     std::string argument;
@@ -104,19 +96,17 @@ Exit execute(const Command &command, const openib::Options &options)
     const auto text = io::readFile(options.file, conf::maxFileBytes);
     if (command.name == "check-config")
         return commands.checkConfig(text, environment());
+    if (command.name == "allows")
+        return commands.allows(command.argument, text, environment(),
+                               command.argument == "boot" && isBooting());
     const Exit configured = commands.configure(text, environment());
     if (command.name == "status")
         return configured == Exit::done ? commands.status()
                                         : std::max(commands.status(), Exit::degraded);
-    // With a broken file the service must fail in its start, not be passed over.
-    if (command.name == "allows" && command.argument == "boot" && configured != Exit::done)
-        return Exit::done;
     if (configured != Exit::done)
         return configured;
     if (command.name == "show")
         return commands.show();
-    if (command.name == "allows")
-        return allows(command.argument, commands);
 
     io::UniqueFd lock;
     if (!options.dryRun) {

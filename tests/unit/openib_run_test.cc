@@ -36,13 +36,16 @@ class OpenibTest : public testing::Test
             return commands.restart();
         if (command == "apply")
             return commands.apply(device);
-        if (command == "allows stop")
-            return commands.allowsStop();
-        if (command == "allows boot")
-            return commands.allowsBoot(booting);
-        if (command == "allows ipoib")
-            return commands.allowsIpoib();
         return commands.status();
+    }
+
+    // What openib answers the service, modprobe or openibd with this file.
+    Exit allows(const std::string &what, const io::Result<std::string> &conf)
+    {
+        out.str({});
+        err.str({});
+        Commands commands(machine, options, out, err);
+        return commands.allows(what, conf, {.hostName = "node1"}, booting);
     }
 
     [[nodiscard]] bool said(const std::string &what) const
@@ -101,19 +104,39 @@ TEST_F(OpenibTest, OnBootNoIsForTheBootOnly)
 
 TEST_F(OpenibTest, WhatTheServiceAndModprobeAsk)
 {
-    EXPECT_EQ(run("allows boot", "ONBOOT=no\n"), Exit::done);
+    EXPECT_EQ(allows("boot", "ONBOOT=no\n"), Exit::done);
     booting = true;
-    EXPECT_EQ(run("allows boot", "ONBOOT=yes\n"), Exit::done);
-    EXPECT_EQ(run("allows boot", "ONBOOT=no\n"), Exit::refused);
+    EXPECT_EQ(allows("boot", "ONBOOT=yes\n"), Exit::done);
+    EXPECT_EQ(allows("boot", "ONBOOT=no\n"), Exit::refused);
     EXPECT_TRUE(said("ONBOOT=no"));
-    EXPECT_EQ(run("allows ipoib", "IPOIB_LOAD=yes\n"), Exit::done);
-    EXPECT_EQ(run("allows ipoib", "IPOIB_LOAD=no\n"), Exit::refused);
+    EXPECT_EQ(allows("ipoib", "IPOIB_LOAD=yes\n"), Exit::done);
+    EXPECT_EQ(allows("ipoib", "IPOIB_LOAD=no\n"), Exit::refused);
     EXPECT_TRUE(said("IPOIB_LOAD=no"));
-    EXPECT_EQ(run("allows stop", "ALLOW_STOP=yes\n"), Exit::done);
+    EXPECT_EQ(allows("stop", "ALLOW_STOP=yes\n"), Exit::done);
     machine.state.users = {"opensm (process 7) uses umad0"};
-    EXPECT_EQ(run("allows stop", "ALLOW_STOP=yes\n"), Exit::refused);
+    EXPECT_EQ(allows("stop", "ALLOW_STOP=yes\n"), Exit::refused);
     EXPECT_TRUE(said("not stopped: opensm (process 7) uses umad0"));
     EXPECT_EQ(machine.log, Lines{});
+}
+
+TEST_F(OpenibTest, WithoutAFileModprobeLoads)
+{
+    EXPECT_EQ(allows("ipoib", io::fail(ENOENT, "openib.conf")), Exit::done);
+    EXPECT_EQ(err.str(), "");
+    EXPECT_EQ(allows("ipoib", io::fail(EIO, "openib.conf")), Exit::badConfig);
+    EXPECT_EQ(allows("ipoib", "IPOIB_LOD=no\n"), Exit::badConfig) << "it may say: do not";
+    EXPECT_EQ(allows("stop", io::fail(ENOENT, "openib.conf")), Exit::badConfig);
+}
+
+TEST_F(OpenibTest, TheServiceIsToldOnce)
+{
+    // The start follows, and it is the start that has to fail.
+    for (const io::Result<std::string> &conf :
+         {io::Result<std::string>("IPOIB_LOD=no\n"), io::Result<std::string>("IPOIB_MTU=65520\n"),
+          io::Result<std::string>(io::fail(ENOENT, "openib.conf"))}) {
+        EXPECT_EQ(allows("boot", conf), Exit::done);
+        EXPECT_EQ(err.str(), "");
+    }
 }
 
 TEST_F(OpenibTest, BrokenFileChangesNothing)

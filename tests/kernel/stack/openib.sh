@@ -77,9 +77,10 @@ refusals() {
 	openib 0 start
 	! modprobe ib_ipoib 2>/dev/null || fail "modprobe has loaded ib_ipoib"
 	! is_loaded || fail "ib_ipoib is loaded"
-	configure 'IPOIB_LOAD=yes'
-	modprobe ib_ipoib
+	rm "$conf"
+	modprobe ib_ipoib || fail "modprobe needs an openib.conf"
 	is_loaded || fail "ib_ipoib is not loaded"
+	configure 'IPOIB_LOAD=yes'
 	openib 0 stop
 	configure 'ONBOOT=no'
 	openib 0 start --boot
