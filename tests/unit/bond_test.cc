@@ -236,7 +236,8 @@ TEST_F(BondTest, DryRunPrintsTheSameStepsAndDoesNothing)
     EXPECT_FALSE(machine.state.interface("bond1"));
     ASSERT_EQ(ib("--stop-all --dry-run"), 0);
     EXPECT_TRUE(machine.state.interface("bond0"));
-    EXPECT_NE(out.str().find("ip link delete bond0\nip link set ib0 mtu 2044\n"), std::string::npos);
+    EXPECT_NE(out.str().find("ip link delete bond0\nip link set ib0 mtu 2044\n"),
+              std::string::npos);
 }
 
 TEST_F(BondTest, ASlaveIsUnpluggedAndComesBack)
