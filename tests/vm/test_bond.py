@@ -20,8 +20,6 @@ GROUP = "239.30.0.1"
 PORT = "7105"
 DRIVERS = ["ours", "intree", "mixed"]
 
-pytestmark = pytest.mark.full
-
 
 def bond_ip(host):
     return f"10.30.0.{host[1:]}"
@@ -169,6 +167,7 @@ def test_commands_of_ofed(lab, ib_bond, record_property):
     on_hosts(lambda host: ib_bond(host, "--stop", "--bond-name", "bond0"))
 
 
+@pytest.mark.full
 @pytest.mark.labs(ports=2)
 @pytest.mark.parametrize("miimon", (100, 10))
 def test_outages(lab, ib_bond, miimon, record_property):
@@ -182,6 +181,7 @@ def test_outages(lab, ib_bond, miimon, record_property):
                     f"miimon {miimon}, {number}, {what}", report))
 
 
+@pytest.mark.full
 @pytest.mark.labs(ports=2)
 @pytest.mark.parametrize("target", (bond_ip("h1"), bond_ip6("h1")))
 def test_a_failure_beyond_the_own_port(lab, ib_bond, target):
@@ -242,6 +242,7 @@ def refused(lab, ib_bond, wrong):
         assert lab.sh("h1", script, check=False).out == before, line
 
 
+@pytest.mark.full
 @pytest.mark.labs(ports=2)
 def test_wrong_invocations_change_nothing(lab, ib_bond):
     refused(lab, ib_bond, WRONG)
@@ -263,6 +264,7 @@ def openib(lab, host, *argv, status=0):
     return done
 
 
+@pytest.mark.full
 @pytest.mark.labs(drivers=DRIVERS, ports=2)
 def test_a_slave_goes_and_comes_back(lab, ib_bond):
     up(lab, ib_bond)
@@ -283,6 +285,7 @@ def test_a_slave_goes_and_comes_back(lab, ib_bond):
     fail_back(lab, "cable")
 
 
+@pytest.mark.full
 @pytest.mark.labs(drivers=DRIVERS, ports=2)
 def test_connected_mode_with_65520_bytes(lab, ib_bond):
     def connect(host):
@@ -328,6 +331,7 @@ RDMA_CM = [verbs_programs.cm("rping -s -a {server} -C 20 -V -S 4000",
                              says="return status 0")]
 
 
+@pytest.mark.full
 @pytest.mark.labs(drivers=DRIVERS, ports=2)
 def test_rdma_cm_over_the_address_of_a_bond(lab, ib_bond, record_property):
     """By the active port, and after a failover by the other one, from and to it."""
@@ -356,6 +360,7 @@ def boot(lab, host):
     assert not lab.ok(host, "test", "-e", "/sys/class/net/bond2")
 
 
+@pytest.mark.full
 @pytest.mark.labs(ports=4)
 def test_two_bonds_of_openib_conf(lab, ib_bond):
     """Made at boot, and again when the driver has been loaded anew."""
