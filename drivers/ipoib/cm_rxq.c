@@ -270,13 +270,7 @@ static int rxq_poll(struct napi_struct *napi, int budget)
 	} while (n > 0 && done < budget);
 	rcu_read_unlock();
 
-	if (done == budget)
-		return budget;
-	if (napi_complete_done(napi, done) &&
-	    ib_req_notify_cq(rxq->cq, IB_CQ_NEXT_COMP |
-			     IB_CQ_REPORT_MISSED_EVENTS) > 0)
-		napi_schedule(napi);
-	return done;
+	return ipoib_rx_poll_end(napi, rxq->cq, done, budget);
 }
 
 static void rxq_comp_handler(struct ib_cq *cq, void *context)
@@ -284,23 +278,6 @@ static void rxq_comp_handler(struct ib_cq *cq, void *context)
 	struct ipoib_cm_rxq *rxq = context;
 
 	napi_schedule(&rxq->napi);
-}
-
-static struct page_pool *rxq_create_pool(struct ipoib_cm_rxq *rxq)
-{
-	struct ib_device *ca = rxq->cm->intf->ca;
-	struct page_pool_params params = {
-		.pool_size = rxq->size * rxq->sges,
-		.nid = NUMA_NO_NODE,
-		.dma_dir = DMA_FROM_DEVICE,
-		.max_len = PAGE_SIZE,
-	};
-
-	if (!ib_uses_virt_dma(ca)) {
-		params.flags |= PP_FLAG_DMA_MAP | PP_FLAG_DMA_SYNC_DEV;
-		params.dev = ca->dma_device;
-	}
-	return page_pool_create(&params);
 }
 
 static int rxq_create_srq(struct ipoib_cm_rxq *rxq)
@@ -353,7 +330,8 @@ int ipoib_cm_rxq_fill(struct ipoib_cm_rxq *rxq)
 	rxq->slots = kvcalloc(rxq->size, sizeof(*rxq->slots), GFP_KERNEL);
 	if (!rxq->slots)
 		return -ENOMEM;
-	pool = rxq_create_pool(rxq);
+	pool = ipoib_rx_create_pool(rxq->cm->intf->ca, 0,
+				    rxq->size * rxq->sges);
 	if (IS_ERR(pool)) {
 		kvfree(rxq->slots);
 		return PTR_ERR(pool);

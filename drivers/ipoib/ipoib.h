@@ -13,6 +13,7 @@
 #ifndef IPOIB_H
 #define IPOIB_H
 
+#include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/sizes.h>
 #include <linux/u64_stats_sync.h>
@@ -177,11 +178,28 @@ enum ipoib_flush {
 };
 
 /**
+ * struct ipoib_hca - what the client keeps for a HCA
+ * @ca: HCA; constant
+ * @lock: held with rtnl to change @intfs, either to read it; inside rtnl
+ * @intfs: registered interfaces, struct ipoib_intf by their list member
+ * @going: the HCA is being removed; guarded by rtnl
+ */
+struct ipoib_hca {
+	struct ib_device *ca;
+	struct mutex lock; /* guards what says so above */
+	struct list_head intfs;
+	bool going;
+};
+
+/**
  * struct ipoib_intf - private part of the netdev
  * @dev: the netdev; constant
+ * @hca: what it belongs to; constant, valid until ndo_uninit
  * @ca: HCA; constant
  * @port: port number, from 1; constant
- * @list: link in the list of the HCA's interfaces; guarded by its mutex
+ * @parent: interface that this one is a child of, or NULL; constant, and
+ *	unregistered no earlier than this one
+ * @list: link in ipoib_hca.intfs
  * @pkey: P_Key of the partition; constant
  * @pkey_index: in the port's table; control
  * @local_gid: of the port; written by control under the transmit locks
@@ -198,6 +216,8 @@ enum ipoib_flush {
  *	read anywhere
  * @ud_mtu_max: largest datagram of the port; constant
  * @admin_mtu: MTU the administrator wants, 0 for that of the group; guarded by rtnl
+ * @umcast: groups that user space has joined itself are left to it; written with
+ *	rtnl, read anywhere
  * @connected: unicast goes through connections where the peer can; written with
  *	rtnl under the transmit locks
  * @cm: connected mode, or NULL if the HCA cannot; constant while the netdev is
@@ -234,8 +254,10 @@ enum ipoib_flush {
  */
 struct ipoib_intf {
 	struct net_device *dev;
+	struct ipoib_hca *hca;
 	struct ib_device *ca;
 	u32 port;
+	struct ipoib_intf *parent;
 	struct list_head list;
 
 	u16 pkey;
@@ -252,6 +274,7 @@ struct ipoib_intf {
 	int group_mtu;
 	int ud_mtu_max;
 	int admin_mtu;
+	bool umcast;
 	bool connected;
 	struct ipoib_cm *cm;
 
@@ -295,8 +318,11 @@ extern unsigned int ipoib_send_queue_size;
 extern unsigned int ipoib_recv_queue_size;
 
 /* netdev.c */
-struct ipoib_intf *ipoib_intf_create(struct ib_device *ca, u32 port);
-void ipoib_intf_destroy(struct ipoib_intf *intf);
+extern struct workqueue_struct *ipoib_rtnl_wq;
+void ipoib_intf_setup(struct net_device *dev);
+int ipoib_intf_register(struct net_device *dev, struct ipoib_hca *hca,
+			u32 port, u16 pkey, struct ipoib_intf *parent);
+struct ipoib_intf *ipoib_intf_of(struct net_device *dev);
 void ipoib_intf_notify_stack(struct ipoib_intf *intf);
 void ipoib_intf_update_mtu(struct ipoib_intf *intf, bool connected);
 
@@ -334,12 +360,26 @@ void ipoib_pmtu_too_long(struct ipoib_intf *intf, struct sk_buff *skb, u32 mtu,
 			 bool *told);
 int ipoib_pmtu_choose(int wanted, int group, int connected, int preset);
 
+/* child.c */
+int ipoib_child_register(struct net_device *dev, struct ipoib_intf *parent,
+			 u16 pkey, struct netlink_ext_ack *extack);
+int ipoib_child_create(struct ipoib_intf *parent, u16 pkey);
+int ipoib_child_delete(struct ipoib_intf *parent, u16 pkey);
+extern struct notifier_block ipoib_child_notifier;
+
+/* rtnl.c */
+extern struct rtnl_link_ops ipoib_link_ops;
+
 /* keep.c */
 void ipoib_keep_settings(const struct ipoib_intf *intf);
 void ipoib_keep_recall(struct ipoib_intf *intf);
 void ipoib_keep_free(void);
 
 /* rx.c */
+struct page_pool *ipoib_rx_create_pool(struct ib_device *ca, unsigned int flags,
+				       unsigned int size);
+int ipoib_rx_poll_end(struct napi_struct *napi, struct ib_cq *cq, int done,
+		      int budget);
 int ipoib_rxq_create(struct ipoib_intf *intf);
 void ipoib_rxq_destroy(struct ipoib_intf *intf);
 int ipoib_rxq_fill(struct ipoib_rxq *rxq, u32 buf_len);

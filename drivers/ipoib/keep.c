@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * What an administrator has set survives the interface: when a HCA is unplugged and
- * comes back, its interfaces have the mode and the MTU that they had.
+ * comes back, its interfaces have the mode, the MTU and the umcast that they had,
+ * children as soon as they are made again.
  *
  * Everything here is guarded by rtnl.
  */
@@ -18,16 +19,20 @@
  * @node_guid: of its HCA
  * @port: of that
  * @pkey: of its partition
+ * @child: it was a child
  * @admin_mtu: MTU set by hand, or 0
  * @connected: connected mode
+ * @umcast: groups of user space are left to it
  */
 struct keep_entry {
 	struct list_head list;
 	__be64 node_guid;
 	u32 port;
 	u16 pkey;
+	bool child;
 	int admin_mtu;
 	bool connected;
+	bool umcast;
 };
 
 static LIST_HEAD(keep_list);
@@ -47,7 +52,8 @@ static struct keep_entry *keep_find(const struct ipoib_intf *intf)
 	ASSERT_RTNL();
 	list_for_each_entry(entry, &keep_list, list)
 		if (entry->node_guid == intf->ca->node_guid &&
-		    entry->port == intf->port && entry->pkey == intf->pkey)
+		    entry->port == intf->port && entry->pkey == intf->pkey &&
+		    entry->child == !!intf->parent)
 			return entry;
 	return NULL;
 }
@@ -64,7 +70,7 @@ void ipoib_keep_settings(const struct ipoib_intf *intf)
 
 	if (entry)
 		keep_forget(entry);
-	if (!intf->admin_mtu && !intf->connected)
+	if (!intf->admin_mtu && !intf->connected && !intf->umcast)
 		return;
 	entry = kzalloc(sizeof(*entry), GFP_KERNEL);
 	if (!entry)
@@ -74,8 +80,10 @@ void ipoib_keep_settings(const struct ipoib_intf *intf)
 	entry->node_guid = intf->ca->node_guid;
 	entry->port = intf->port;
 	entry->pkey = intf->pkey;
+	entry->child = intf->parent;
 	entry->admin_mtu = intf->admin_mtu;
 	entry->connected = intf->connected;
+	entry->umcast = intf->umcast;
 	list_add(&entry->list, &keep_list);
 	keep_count++;
 }
@@ -94,6 +102,7 @@ void ipoib_keep_recall(struct ipoib_intf *intf)
 		return;
 	intf->admin_mtu = entry->admin_mtu;
 	intf->connected = entry->connected && intf->cm;
+	intf->umcast = entry->umcast;
 	keep_forget(entry);
 }
 

@@ -5,6 +5,8 @@
  */
 #include <linux/log2.h>
 #include <linux/module.h>
+#include <linux/rtnetlink.h>
+#include <net/rtnetlink.h>
 
 #include "ipoib.h"
 
@@ -40,40 +42,49 @@ module_param_cb(recv_queue_size, &ring_size_ops, &ipoib_recv_queue_size, 0444);
 MODULE_PARM_DESC(recv_queue_size,
 		 "packets in the receive ring, a power of two from 64 to 8192 (1024)");
 
-/**
- * struct ipoib_hca - what the client keeps for a HCA
- * @lock: guards @intfs
- * @intfs: struct ipoib_intf by their list member
- */
-struct ipoib_hca {
-	struct mutex lock; /* guards intfs */
-	struct list_head intfs;
-};
-
 static struct ib_client ipoib_client;
+
+/* An interface for the default partition of a port. */
+static int ipoib_add_port(struct ipoib_hca *hca, u32 port)
+{
+	struct net_device *dev;
+	u16 pkey;
+	int err;
+
+	err = ib_query_pkey(hca->ca, port, 0, &pkey);
+	if (err)
+		return err;
+	dev = alloc_netdev(sizeof(struct ipoib_intf), "ib%d", NET_NAME_UNKNOWN,
+			   ipoib_intf_setup);
+	if (!dev)
+		return -ENOMEM;
+	rtnl_lock();
+	err = ipoib_intf_register(dev, hca, port, pkey | IPOIB_PKEY_FULL_MEMBER,
+				  NULL);
+	if (err)
+		free_netdev(dev);
+	rtnl_unlock();
+	return err;
+}
 
 static int ipoib_add_hca(struct ib_device *ca)
 {
 	struct ipoib_hca *hca = kzalloc(sizeof(*hca), GFP_KERNEL);
-	struct ipoib_intf *intf;
 	u32 port;
+	int err;
 
 	if (!hca)
 		return -ENOMEM;
+	hca->ca = ca;
 	mutex_init(&hca->lock);
 	INIT_LIST_HEAD(&hca->intfs);
 	rdma_for_each_port(ca, port) {
 		if (!rdma_protocol_ib(ca, port))
 			continue;
-		intf = ipoib_intf_create(ca, port);
-		if (IS_ERR(intf)) {
-			pr_warn("%s port %u: no interface: error %ld\n",
-				dev_name(&ca->dev), port, PTR_ERR(intf));
-			continue;
-		}
-		mutex_lock(&hca->lock);
-		list_add_tail(&intf->list, &hca->intfs);
-		mutex_unlock(&hca->lock);
+		err = ipoib_add_port(hca, port);
+		if (err)
+			pr_warn("%s port %u: no interface: error %d\n",
+				dev_name(&ca->dev), port, err);
 	}
 	if (list_empty(&hca->intfs)) {
 		mutex_destroy(&hca->lock);
@@ -87,14 +98,20 @@ static int ipoib_add_hca(struct ib_device *ca)
 static void ipoib_remove_hca(struct ib_device *ca, void *client_data)
 {
 	struct ipoib_hca *hca = client_data;
-	struct ipoib_intf *intf, *next;
-	LIST_HEAD(intfs);
+	struct ipoib_intf *intf;
+	LIST_HEAD(doomed);
 
-	mutex_lock(&hca->lock);
-	list_splice_init(&hca->intfs, &intfs);
-	mutex_unlock(&hca->lock);
-	list_for_each_entry_safe(intf, next, &intfs, list)
-		ipoib_intf_destroy(intf);
+	rtnl_lock();
+	hca->going = true;
+	list_for_each_entry(intf, &hca->intfs, list)
+		if (intf->parent)
+			unregister_netdevice_queue(intf->dev, &doomed);
+	list_for_each_entry(intf, &hca->intfs, list)
+		if (!intf->parent)
+			unregister_netdevice_queue(intf->dev, &doomed);
+	unregister_netdevice_many(&doomed);
+	/* Waits until nobody refers to them, and frees them. */
+	rtnl_unlock();
 	mutex_destroy(&hca->lock);
 	kfree(hca);
 }
@@ -144,10 +161,28 @@ static int __init ipoib_init(void)
 {
 	int err;
 
+	ipoib_rtnl_wq = alloc_workqueue("ipoib_rtnl", 0, 0);
+	if (!ipoib_rtnl_wq)
+		return -ENOMEM;
+	err = register_netdevice_notifier(&ipoib_child_notifier);
+	if (err)
+		goto err_destroy_wq;
+	err = rtnl_link_register(&ipoib_link_ops);
+	if (err)
+		goto err_unregister_notifier;
 	ib_sa_register_client(&ipoib_sa_client);
 	err = ib_register_client(&ipoib_client);
 	if (err)
-		ib_sa_unregister_client(&ipoib_sa_client);
+		goto err_unregister_sa;
+	return 0;
+
+err_unregister_sa:
+	ib_sa_unregister_client(&ipoib_sa_client);
+	rtnl_link_unregister(&ipoib_link_ops);
+err_unregister_notifier:
+	unregister_netdevice_notifier(&ipoib_child_notifier);
+err_destroy_wq:
+	destroy_workqueue(ipoib_rtnl_wq);
 	return err;
 }
 
@@ -155,6 +190,10 @@ static void __exit ipoib_exit(void)
 {
 	ib_unregister_client(&ipoib_client);
 	ib_sa_unregister_client(&ipoib_sa_client);
+	/* Waits for children that somebody else is still taking away. */
+	rtnl_link_unregister(&ipoib_link_ops);
+	unregister_netdevice_notifier(&ipoib_child_notifier);
+	destroy_workqueue(ipoib_rtnl_wq);
 	ipoib_keep_free();
 	/* Destinations are freed behind their readers. */
 	rcu_barrier();
@@ -163,6 +202,7 @@ static void __exit ipoib_exit(void)
 module_init(ipoib_init);
 module_exit(ipoib_exit);
 
+MODULE_ALIAS_RTNL_LINK("ipoib");
 MODULE_DESCRIPTION("IP over InfiniBand (RFC 4391)");
 MODULE_AUTHOR("The openipoib developers");
 MODULE_LICENSE("Dual MIT/GPL");

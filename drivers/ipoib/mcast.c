@@ -13,6 +13,8 @@
  * and wakes that queue, so a request is never answered while it is being made.
  * A join that fails is repeated after 1, 2, 4 … MCAST_BACKOFF_MAX seconds.
  */
+#include <linux/rtnetlink.h>
+
 #include "mcast.h"
 
 #define MCAST_BACKOFF_MAX	16	/* seconds */
@@ -41,6 +43,21 @@
 void ipoib_mcast_kick(struct ipoib_intf *intf)
 {
 	mod_delayed_work(intf->wq, &intf->mcast_work, 0);
+}
+
+/**
+ * ipoib_mcast_set_umcast - leave groups that user space joins itself to it, or not
+ * @intf: registered interface
+ * @umcast: leave them; groups that the interface is a member of stay so
+ *
+ * Context: rtnl.
+ */
+void ipoib_mcast_set_umcast(struct ipoib_intf *intf, bool umcast)
+{
+	ASSERT_RTNL();
+	WRITE_ONCE(intf->umcast, umcast);
+	WRITE_ONCE(intf->mcast_dirty, true);
+	ipoib_mcast_kick(intf);
 }
 
 static int mcast_answer(int status, struct ib_sa_multicast *sa)
@@ -345,6 +362,15 @@ static bool mcast_may_join(const struct ipoib_mcast *mcast)
 		intf->broadcast->state == IPOIB_MCAST_JOINED);
 }
 
+/* Has somebody else on this host joined a group that we have not? */
+static bool mcast_is_users(const struct ipoib_intf *intf, union ib_gid *mgid)
+{
+	struct ib_sa_mcmember_rec rec;
+
+	return READ_ONCE(intf->umcast) &&
+	       !ib_sa_get_mcmember_rec(intf->ca, intf->port, mgid, &rec);
+}
+
 /* Groups of the stack's list that are new here; the rest is marked wanted. */
 static void mcast_scan_list(struct ipoib_intf *intf)
 {
@@ -365,6 +391,8 @@ static void mcast_scan_list(struct ipoib_intf *intf)
 			ipoib_mcast_of(dest)->wanted = true;
 			continue;
 		}
+		if (mcast_is_users(intf, &mgid))
+			continue;
 		mcast = mcast_create(intf, &mgid, false, GFP_ATOMIC);
 		if (mcast)
 			mcast->wanted = true;

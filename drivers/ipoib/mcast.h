@@ -64,6 +64,7 @@ struct ipoib_dest *ipoib_mcast_create_sendonly(struct ipoib_intf *intf,
 					       const union ib_gid *mgid);
 void ipoib_mcast_destroy(struct ipoib_mcast *mcast);
 int ipoib_mcast_start(struct ipoib_intf *intf);
+void ipoib_mcast_set_umcast(struct ipoib_intf *intf, bool umcast);
 void ipoib_mcast_kick(struct ipoib_intf *intf);
 void ipoib_mcast_restart(struct ipoib_intf *intf);
 void ipoib_mcast_work(struct work_struct *work);

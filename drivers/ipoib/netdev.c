@@ -2,9 +2,11 @@
 /*
  * The netdev: how the stack sees an interface.
  *
- * Lifetime: created by the ib_client for each InfiniBand port, registered,
- * unregistered and freed by it alone. The queue pair lives from ndo_init to
- * ndo_uninit, because its number is part of the hardware address.
+ * Lifetime: created by the ib_client for each InfiniBand port, or by a user as a
+ * child of that; unregistered with the HCA, a child also before. The control queue
+ * and the queue pair live from ndo_init to ndo_uninit, the latter because its
+ * number is part of the hardware address. The stack frees the memory behind the
+ * last reference.
  *
  * ndo_open and ndo_stop hand their work to the control queue and wait. That
  * cannot deadlock: nothing on the control queue takes rtnl.
@@ -14,6 +16,8 @@
 
 #include "ipoib.h"
 #include "mcast.h"
+
+struct workqueue_struct *ipoib_rtnl_wq;
 
 static int intf_mtu(const struct ipoib_intf *intf, bool connected)
 {
@@ -31,9 +35,14 @@ static int intf_init(struct net_device *dev)
 	err = rdma_query_gid(intf->ca, intf->port, 0, &intf->local_gid);
 	if (err)
 		return err;
+	intf->wq = alloc_ordered_workqueue("ipoib_%s_%u_%04x", WQ_MEM_RECLAIM,
+					   dev_name(&intf->ca->dev), intf->port,
+					   intf->pkey);
+	if (!intf->wq)
+		return -ENOMEM;
 	err = ipoib_dest_table_init(intf);
 	if (err)
-		return err;
+		goto err_destroy_wq;
 	err = ipoib_qp_create(intf);
 	if (err)
 		goto err_destroy_table;
@@ -58,19 +67,51 @@ err_destroy_qp:
 	ipoib_qp_destroy(intf);
 err_destroy_table:
 	ipoib_dest_table_destroy(intf);
+err_destroy_wq:
+	destroy_workqueue(intf->wq);
 	return err;
+}
+
+/* From here on the interface hears of events and is found by RDMA CM. */
+static void intf_attach(struct ipoib_intf *intf)
+{
+	struct ipoib_hca *hca = intf->hca;
+
+	ASSERT_RTNL();
+	mutex_lock(&hca->lock);
+	list_add_tail(&intf->list, &hca->intfs);
+	mutex_unlock(&hca->lock);
+	ib_register_event_handler(&intf->event_handler);
+	/* Events before the registration have gone unseen. */
+	ipoib_flush(intf, IPOIB_FLUSH_LIGHT);
+}
+
+static void intf_detach(struct ipoib_intf *intf)
+{
+	struct ipoib_hca *hca = intf->hca;
+
+	ib_unregister_event_handler(&intf->event_handler);
+	mutex_lock(&hca->lock);
+	list_del_init(&intf->list);
+	mutex_unlock(&hca->lock);
 }
 
 static void intf_uninit(struct net_device *dev)
 {
 	struct ipoib_intf *intf = netdev_priv(dev);
+	bool attached = !list_empty(&intf->list);
 
+	if (attached)
+		intf_detach(intf);
 	flush_workqueue(intf->wq);
 	skb_queue_purge(&intf->pmtu_queue);
-	ipoib_keep_settings(intf);
+	/* Who deletes a child wants nothing of it back. */
+	if (intf->hca->going || !attached)
+		ipoib_keep_settings(intf);
 	ipoib_cm_destroy(intf);
 	ipoib_qp_destroy(intf);
 	ipoib_dest_table_destroy(intf);
+	destroy_workqueue(intf->wq);
 }
 
 static int intf_open(struct net_device *dev)
@@ -210,6 +251,13 @@ static void intf_get_stats64(struct net_device *dev,
 	stats->tx_dropped = tx.dropped;
 }
 
+static int intf_get_iflink(const struct net_device *dev)
+{
+	const struct ipoib_intf *intf = netdev_priv(dev);
+
+	return intf->parent ? intf->parent->dev->ifindex : dev->ifindex;
+}
+
 static const struct net_device_ops intf_ops = {
 	.ndo_init = intf_init,
 	.ndo_uninit = intf_uninit,
@@ -220,6 +268,7 @@ static const struct net_device_ops intf_ops = {
 	.ndo_change_mtu = intf_change_mtu,
 	.ndo_tx_timeout = intf_tx_timeout,
 	.ndo_get_stats64 = intf_get_stats64,
+	.ndo_get_iflink = intf_get_iflink,
 };
 
 /* The destination's address travels in front of the encapsulation header. */
@@ -276,14 +325,20 @@ static void intf_rtnl_work(struct work_struct *work)
 void ipoib_intf_notify_stack(struct ipoib_intf *intf)
 {
 	dev_hold(intf->dev);
-	if (!schedule_work(&intf->rtnl_work))
+	if (!queue_work(ipoib_rtnl_wq, &intf->rtnl_work))
 		dev_put(intf->dev);
 }
 
-static void intf_setup(struct net_device *dev)
+/**
+ * ipoib_intf_setup - what all interfaces have in common
+ * @dev: netdev just allocated
+ */
+void ipoib_intf_setup(struct net_device *dev)
 {
 	dev->netdev_ops = &intf_ops;
 	dev->header_ops = &intf_header_ops;
+	dev->rtnl_link_ops = &ipoib_link_ops;
+	dev->needs_free_netdev = true;
 	ipoib_set_ethtool_ops(dev);
 	dev->type = ARPHRD_INFINIBAND;
 	dev->flags |= IFF_BROADCAST | IFF_MULTICAST;
@@ -300,36 +355,45 @@ static void intf_setup(struct net_device *dev)
 }
 
 /**
- * ipoib_intf_create - an interface for the default partition of a port
- * @ca: HCA
- * @port: InfiniBand port of it, from 1
+ * ipoib_intf_of - the interface that a netdev is
+ * @dev: netdev
  *
- * Context: process.
- * Return: the registered interface or an ERR_PTR().
+ * Return: the interface, or NULL if it is not one of this driver.
  */
-struct ipoib_intf *ipoib_intf_create(struct ib_device *ca, u32 port)
+struct ipoib_intf *ipoib_intf_of(struct net_device *dev)
 {
+	return dev->netdev_ops == &intf_ops ? netdev_priv(dev) : NULL;
+}
+
+/**
+ * ipoib_intf_register - make a netdev an interface on a partition of a port
+ * @dev: from ipoib_intf_setup(), all zero otherwise
+ * @hca: HCA
+ * @port: InfiniBand port of it, from 1
+ * @pkey: P_Key of the partition, with the bit of full membership
+ * @parent: interface that it is a child of, or NULL
+ *
+ * Context: process, rtnl.
+ * Return: 0 or a negative error; the caller frees @dev then.
+ */
+int ipoib_intf_register(struct net_device *dev, struct ipoib_hca *hca,
+			u32 port, u16 pkey, struct ipoib_intf *parent)
+{
+	struct ipoib_intf *intf = netdev_priv(dev);
 	struct ib_port_attr attr;
-	struct ipoib_intf *intf;
-	struct net_device *dev;
 	int err;
 
-	err = ib_query_port(ca, port, &attr);
+	err = ib_query_port(hca->ca, port, &attr);
 	if (err)
-		return ERR_PTR(err);
-	dev = alloc_netdev(sizeof(*intf), "ib%d", NET_NAME_UNKNOWN, intf_setup);
-	if (!dev)
-		return ERR_PTR(-ENOMEM);
-	intf = netdev_priv(dev);
+		return err;
 	intf->dev = dev;
-	intf->ca = ca;
+	intf->hca = hca;
+	intf->ca = hca->ca;
 	intf->port = port;
+	intf->pkey = pkey;
+	intf->parent = parent;
 	intf->port_state = attr.state;
 	intf->lid = attr.lid;
-	err = ib_query_pkey(ca, port, 0, &intf->pkey);
-	if (err)
-		goto err_free;
-	intf->pkey |= IPOIB_PKEY_FULL_MEMBER;
 	intf->ud_mtu_max = IPOIB_UD_MTU(ib_mtu_enum_to_int(attr.max_mtu));
 	dev->max_mtu = intf->ud_mtu_max;
 	/* Until the broadcast group says otherwise (RFC 4391 section 7). */
@@ -338,43 +402,13 @@ struct ipoib_intf *ipoib_intf_create(struct ib_device *ca, u32 port)
 	dev->dev_port = port - 1;
 	dev->dev_id = port - 1;
 	dev->sysfs_groups[0] = ipoib_sysfs_groups[0];
-	SET_NETDEV_DEV(dev, ca->dev.parent);
-
-	err = -ENOMEM;
-	intf->wq = alloc_ordered_workqueue("ipoib_%s_%u", WQ_MEM_RECLAIM,
-					   dev_name(&ca->dev), port);
-	if (!intf->wq)
-		goto err_free;
+	SET_NETDEV_DEV(dev, hca->ca->dev.parent);
+	INIT_LIST_HEAD(&intf->list);
 	ipoib_events_init(intf);
 	ipoib_pmtu_init(intf);
 	INIT_WORK(&intf->rtnl_work, intf_rtnl_work);
-	err = register_netdev(dev);
-	if (err)
-		goto err_destroy_wq;
-	ib_register_event_handler(&intf->event_handler);
-	/* Events before the registration have gone unseen. */
-	ipoib_flush(intf, IPOIB_FLUSH_LIGHT);
-	return intf;
-
-err_destroy_wq:
-	destroy_workqueue(intf->wq);
-err_free:
-	free_netdev(dev);
-	return ERR_PTR(err);
-}
-
-/**
- * ipoib_intf_destroy - take the interface away
- * @intf: interface
- *
- * Context: process, without rtnl.
- */
-void ipoib_intf_destroy(struct ipoib_intf *intf)
-{
-	ib_unregister_event_handler(&intf->event_handler);
-	unregister_netdev(intf->dev);
-	/* Its reference is gone, but it may not have returned yet. */
-	flush_work(&intf->rtnl_work);
-	destroy_workqueue(intf->wq);
-	free_netdev(intf->dev);
+	err = register_netdevice(dev);
+	if (!err)
+		intf_attach(intf);
+	return err;
 }

@@ -263,6 +263,30 @@ static void rx_completion(struct ipoib_rxq *rxq, const struct ib_wc *wc)
 		rx_post(rxq, index);
 }
 
+/**
+ * ipoib_rx_poll_end - end a poll of a receive completion queue
+ * @napi: that polls
+ * @cq: completion queue
+ * @done: completions that were handled
+ * @budget: that were allowed
+ *
+ * Arms the queue when it is empty; what came in between is polled for again.
+ *
+ * Context: NAPI poll.
+ * Return: what the poll is to return.
+ */
+int ipoib_rx_poll_end(struct napi_struct *napi, struct ib_cq *cq, int done,
+		      int budget)
+{
+	if (done == budget)
+		return budget;
+	if (napi_complete_done(napi, done) &&
+	    ib_req_notify_cq(cq, IB_CQ_NEXT_COMP |
+			     IB_CQ_REPORT_MISSED_EVENTS) > 0)
+		napi_schedule(napi);
+	return done;
+}
+
 static int rx_poll(struct napi_struct *napi, int budget)
 {
 	struct ipoib_rxq *rxq = container_of(napi, struct ipoib_rxq, napi);
@@ -279,13 +303,7 @@ static int rx_poll(struct napi_struct *napi, int budget)
 
 	if (!READ_ONCE(rxq->intf->running))
 		wake_up(&rxq->intf->drained);
-	if (done == budget)
-		return budget;
-	if (napi_complete_done(napi, done) &&
-	    ib_req_notify_cq(rxq->cq, IB_CQ_NEXT_COMP |
-			     IB_CQ_REPORT_MISSED_EVENTS) > 0)
-		napi_schedule(napi);
-	return done;
+	return ipoib_rx_poll_end(napi, rxq->cq, done, budget);
 }
 
 static void rx_comp_handler(struct ib_cq *cq, void *context)
@@ -295,12 +313,21 @@ static void rx_comp_handler(struct ib_cq *cq, void *context)
 	napi_schedule(&rxq->napi);
 }
 
-static struct page_pool *rx_create_pool(struct ipoib_rxq *rxq)
+/**
+ * ipoib_rx_create_pool - make a pool of receive pages, mapped for a HCA
+ * @ca: HCA
+ * @flags: of the pool, besides those of the mapping (PP_FLAG_*)
+ * @size: how many free pages it keeps
+ *
+ * Context: process.
+ * Return: the pool or an error pointer.
+ */
+struct page_pool *ipoib_rx_create_pool(struct ib_device *ca, unsigned int flags,
+				       unsigned int size)
 {
-	struct ib_device *ca = rxq->intf->ca;
 	struct page_pool_params params = {
-		.flags = COMPAT_PP_FLAG_FRAG,
-		.pool_size = rxq->size,
+		.flags = flags,
+		.pool_size = size,
 		.nid = NUMA_NO_NODE,
 		.dma_dir = DMA_FROM_DEVICE,
 		.max_len = PAGE_SIZE,
@@ -329,7 +356,8 @@ int ipoib_rxq_fill(struct ipoib_rxq *rxq, u32 buf_len)
 
 	/* Halves of a page or whole ones: what the pool can share. */
 	rxq->buf_len = buf_len <= PAGE_SIZE / 2 ? PAGE_SIZE / 2 : PAGE_SIZE;
-	pool = rx_create_pool(rxq);
+	pool = ipoib_rx_create_pool(rxq->intf->ca, COMPAT_PP_FLAG_FRAG,
+				    rxq->size);
 	if (IS_ERR(pool))
 		return PTR_ERR(pool);
 	rxq->pool = pool;

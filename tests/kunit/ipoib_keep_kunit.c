@@ -61,6 +61,33 @@ static void the_newest_counts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, keep_count, 0U);
 }
 
+/* On one partition of a port may be an interface of the port and a child. */
+static void children_are_others(struct kunit *test)
+{
+	struct ipoib_intf *parent = kunit_kzalloc(test, sizeof(*parent), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, parent);
+	keep(1, 1, 0xffff, 9000, true);
+	intf->parent = parent;
+	expect(test, 1, 1, 0xffff, 0, false);
+	keep(1, 1, 0xffff, 2000, false);
+	intf->parent = NULL;
+	expect(test, 1, 1, 0xffff, 9000, true);
+	intf->parent = parent;
+	expect(test, 1, 1, 0xffff, 2000, false);
+	intf->parent = NULL;
+	KUNIT_EXPECT_EQ(test, keep_count, 0U);
+}
+
+static void umcast_alone(struct kunit *test)
+{
+	intf->umcast = true;
+	keep(1, 1, 0xffff, 0, false);
+	intf->umcast = false;
+	expect(test, 1, 1, 0xffff, 0, false);
+	KUNIT_EXPECT_TRUE(test, intf->umcast);
+}
+
 static void without_connected_mode_now(struct kunit *test)
 {
 	struct ipoib_cm *cm = intf->cm;
@@ -103,6 +130,8 @@ static void teardown(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(found_by_hca_port_and_partition),
 	KUNIT_CASE(the_newest_counts),
+	KUNIT_CASE(children_are_others),
+	KUNIT_CASE(umcast_alone),
 	KUNIT_CASE(without_connected_mode_now),
 	KUNIT_CASE(there_is_a_limit),
 	{}

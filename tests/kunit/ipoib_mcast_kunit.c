@@ -13,6 +13,8 @@ static struct ib_sa_multicast *fake_join(struct ib_sa_client *client, struct ib_
 					 ib_sa_comp_mask mask, gfp_t gfp, join_callback callback,
 					 void *context);
 static void fake_leave(struct ib_sa_multicast *multicast);
+static int fake_get_rec(struct ib_device *ca, u32 port, union ib_gid *mgid,
+			struct ib_sa_mcmember_rec *rec);
 static int fake_attach(struct ib_qp *qp, union ib_gid *gid, u16 lid);
 static int fake_detach(struct ib_qp *qp, union ib_gid *gid, u16 lid);
 static int fake_init_ah(struct ib_device *ca, u32 port, struct ib_sa_mcmember_rec *rec,
@@ -20,6 +22,7 @@ static int fake_init_ah(struct ib_device *ca, u32 port, struct ib_sa_mcmember_re
 
 #define ib_sa_join_multicast fake_join
 #define ib_sa_free_multicast fake_leave
+#define ib_sa_get_mcmember_rec fake_get_rec
 #define ib_attach_mcast fake_attach
 #define ib_detach_mcast fake_detach
 #define ib_init_ah_from_mcmember fake_init_ah
@@ -47,6 +50,7 @@ static struct {
 	int bad_start;
 	u32 qkey;
 	int notified;
+	u32 users;		/* end of a group that user space has joined */
 } sa;
 
 static struct ib_sa_multicast *fake_join(struct ib_sa_client *client, struct ib_device *ca,
@@ -72,6 +76,12 @@ static void fake_leave(struct ib_sa_multicast *multicast)
 
 	sa.left_twice += sa.left[number];
 	sa.left[number] = true;
+}
+
+static int fake_get_rec(struct ib_device *ca, u32 port, union ib_gid *mgid,
+			struct ib_sa_mcmember_rec *rec)
+{
+	return get_unaligned_be32(mgid->raw + 12) == sa.users ? 0 : -EADDRNOTAVAIL;
 }
 
 static int fake_attach(struct ib_qp *qp, union ib_gid *gid, u16 lid)
@@ -532,6 +542,44 @@ static void broadcast_group_that_cannot_be_used(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sa.attached, 1);
 }
 
+static void set_umcast(bool umcast)
+{
+	rtnl_lock();
+	ipoib_mcast_set_umcast(world->intf, umcast);
+	rtnl_unlock();
+	world_settle();
+}
+
+/* With umcast, what user space has joined is its own until umcast is over. */
+static void groups_of_user_space(struct kunit *test)
+{
+	join_broadcast(test);
+	sa.users = 1;
+	listed(1, true);
+	KUNIT_EXPECT_NOT_NULL(test, find(1));
+	listed(1, false);
+	KUNIT_EXPECT_NULL(test, find(1));
+	set_umcast(true);
+	listed(1, true);
+	KUNIT_EXPECT_NULL(test, find(1));
+	listed(2, true);
+	KUNIT_EXPECT_NOT_NULL(test, find(2));
+	set_umcast(false);
+	KUNIT_EXPECT_NOT_NULL(test, find(1));
+}
+
+/* A group of our own is not user space's, whatever the SA knows of it. */
+static void umcast_keeps_own_groups(struct kunit *test)
+{
+	join_broadcast(test);
+	listed(1, true);
+	sa.users = 1;
+	set_umcast(true);
+	listed(2, true);
+	KUNIT_EXPECT_NOT_NULL(test, find(1));
+	KUNIT_EXPECT_EQ(test, sa.joins, 3U);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(nothing_before_the_broadcast_group),
 	KUNIT_CASE(groups_are_like_the_broadcast_group),
@@ -549,6 +597,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(port_down_or_stopped),
 	KUNIT_CASE(larger_group_needs_larger_buffers),
 	KUNIT_CASE(broadcast_group_that_cannot_be_used),
+	KUNIT_CASE(groups_of_user_space),
+	KUNIT_CASE(umcast_keeps_own_groups),
 	{}
 };
 

@@ -68,9 +68,17 @@ hcas() {
 	wait_for 20 port_is sib1 INIT
 }
 
+# partitions ''|NAME=PKEY...: those of the subnet, besides the default one
+partitions() {
+	{
+		echo 'Default=0x7fff,ipoib,mtu=5:ALL=full;'
+		[[ -z $1 ]] || printf '%s,ipoib,mtu=5:ALL=full;\n' "$@"
+	} >/run/partitions.conf
+}
+
 # opensm_on HCA: a subnet manager on its port
 opensm_on() {
-	printf 'Default=0x7fff,ipoib,mtu=5:ALL=full;\n' >/run/partitions.conf
+	[[ -e /run/partitions.conf ]] || partitions ''
 	opensm -s 2 -g "0x$(gid_tail "$1" | tr -d :)" -f /run/opensm.log -P /run/partitions.conf \
 		>/run/opensm.out 2>&1 &
 	SM=$!

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Children: interfaces on further partitions of a port. A child is an interface
+ * like its parent, with a queue pair and a control queue of its own; it shares
+ * nothing with the parent but the HCA. It goes up and down with the parent, can be
+ * up without it, and is never unregistered later.
+ *
+ * Everything here runs with rtnl.
+ */
+#include <linux/rtnetlink.h>
+
+#include "ipoib.h"
+
+/**
+ * ipoib_child_register - make a netdev a child
+ * @dev: from ipoib_intf_setup(), not registered yet
+ * @parent: interface of the same port
+ * @pkey: P_Key of the partition; membership does not matter
+ * @extack: why not
+ *
+ * Two children may be on one partition: each has an address of its own.
+ *
+ * Context: rtnl.
+ * Return: 0, -EINVAL for what cannot be a child, -ENODEV for a parent that is
+ *	going, or what the HCA says; the caller frees @dev then.
+ */
+int ipoib_child_register(struct net_device *dev, struct ipoib_intf *parent,
+			 u16 pkey, struct netlink_ext_ack *extack)
+{
+	int err;
+
+	ASSERT_RTNL();
+	if (parent->dev->reg_state != NETREG_REGISTERED)
+		return -ENODEV;
+	if (parent->parent) {
+		NL_SET_ERR_MSG(extack, "a child cannot have children");
+		return -EINVAL;
+	}
+	if (!(pkey & ~IPOIB_PKEY_FULL_MEMBER)) {
+		NL_SET_ERR_MSG(extack, "P_Keys are 0x1 to 0x7fff, with or without 0x8000");
+		return -EINVAL;
+	}
+	err = ipoib_intf_register(dev, parent->hca, parent->port,
+				  pkey | IPOIB_PKEY_FULL_MEMBER, parent);
+	if (err)
+		NL_SET_ERR_MSG(extack, "the interface cannot be made");
+	return err;
+}
+
+static struct ipoib_intf *child_find(const struct ipoib_intf *parent, u16 pkey)
+{
+	struct ipoib_intf *intf;
+
+	list_for_each_entry(intf, &parent->hca->intfs, list)
+		if (intf->parent == parent && intf->pkey == pkey)
+			return intf;
+	return NULL;
+}
+
+/**
+ * ipoib_child_create - a child by its P_Key, named after parent and P_Key
+ * @parent: interface
+ * @pkey: P_Key of the partition; membership does not matter
+ *
+ * Context: rtnl.
+ * Return: 0, -ENOTUNIQ if the parent or a child is on that partition,
+ *	-ENAMETOOLONG, -EEXIST for the name, -ENOMEM, or as
+ *	ipoib_child_register().
+ */
+int ipoib_child_create(struct ipoib_intf *parent, u16 pkey)
+{
+	struct net_device *dev;
+	char name[IFNAMSIZ];
+	int err;
+
+	ASSERT_RTNL();
+	pkey |= IPOIB_PKEY_FULL_MEMBER;
+	if (pkey == parent->pkey || child_find(parent, pkey))
+		return -ENOTUNIQ;
+	if (snprintf(name, sizeof(name), "%s.%04x", parent->dev->name, pkey) >=
+	    (int)sizeof(name))
+		return -ENAMETOOLONG;
+	dev = alloc_netdev(sizeof(struct ipoib_intf), name,
+			   NET_NAME_PREDICTABLE, ipoib_intf_setup);
+	if (!dev)
+		return -ENOMEM;
+	dev_net_set(dev, dev_net(parent->dev));
+	err = ipoib_child_register(dev, parent, pkey, NULL);
+	if (err)
+		free_netdev(dev);
+	return err;
+}
+
+/**
+ * ipoib_child_delete - take the oldest child on a partition away
+ * @parent: interface
+ * @pkey: P_Key of the partition; membership does not matter
+ *
+ * Context: rtnl.
+ * Return: 0, or -ENODEV if there is none.
+ */
+int ipoib_child_delete(struct ipoib_intf *parent, u16 pkey)
+{
+	struct ipoib_intf *child;
+
+	ASSERT_RTNL();
+	child = child_find(parent, pkey | IPOIB_PKEY_FULL_MEMBER);
+	if (!child)
+		return -ENODEV;
+	unregister_netdevice(child->dev);
+	return 0;
+}
+
+static void child_follow(struct ipoib_intf *child, bool up)
+{
+	int err;
+
+	if (!up) {
+		dev_close(child->dev);
+		return;
+	}
+	err = dev_open(child->dev, NULL);
+	if (err)
+		netdev_warn(child->dev, "does not come up with %s: error %d\n",
+			    child->parent->dev->name, err);
+}
+
+static int child_notify(struct notifier_block *self, unsigned long event,
+			void *info)
+{
+	struct net_device *dev = netdev_notifier_info_to_dev(info);
+	struct ipoib_intf *parent = ipoib_intf_of(dev);
+	struct ipoib_intf *intf;
+
+	if (!parent || (event != NETDEV_UP && event != NETDEV_DOWN))
+		return NOTIFY_DONE;
+	list_for_each_entry(intf, &parent->hca->intfs, list)
+		if (intf->parent == parent)
+			child_follow(intf, event == NETDEV_UP);
+	return NOTIFY_DONE;
+}
+
+/* Has children follow their parent. */
+struct notifier_block ipoib_child_notifier = {
+	.notifier_call = child_notify,
+};
