@@ -67,7 +67,7 @@ install: ## programs, service, man pages, sources for DKMS (PREFIX=/usr DESTDIR=
 	@cmake --build $(INSTALL_BUILD)
 	@for component in tools fabric dkms; do \
 		cmake --install $(INSTALL_BUILD) --component $$component || exit; done
-	@cat $(INSTALL_BUILD)/install_manifest_{tools,fabric,dkms}.txt > $(INSTALL_BUILD)/installed
+	@awk 1 $(INSTALL_BUILD)/install_manifest_{tools,fabric,dkms}.txt > $(INSTALL_BUILD)/installed
 
 uninstall: ## remove what install has installed; openib.conf stays (DESTDIR=)
 	@scripts/uninstall $(INSTALL_BUILD)/installed

@@ -124,7 +124,7 @@ void Fabric::train(PortRef port, Time now)
         if (isOn)
             plug.station.enable(now);
         else
-            plug.station.disable();
+            plug.station.disable(now);
         noteState(plug, now);
         fillOutput(plug, now);
     } else if (local.peer && seats_[local.peer->node].node) {

@@ -35,11 +35,18 @@ void Station::enable(Time now)
         listen(now);
 }
 
-void Station::disable()
+void Station::disable(Time now)
+{
+    if (state_ == State::off)
+        return;
+    restart(now); // the peer need not wait for its timeout
+    state_ = State::off;
+}
+
+void Station::forget()
 {
     if (state_ == State::up)
         ++counters_.down;
-    state_ = State::off;
     peer_ = 0;
     output_.clear();
     input_.clear();
@@ -51,7 +58,7 @@ void Station::restart(Time now)
 {
     if (state_ == State::off)
         return;
-    disable();
+    forget();
     listen(now);
 }
 

@@ -55,7 +55,7 @@ class Station
     ~Station() = default;
 
     void enable(Time now);  // OFF to LISTEN
-    void disable();         // to OFF
+    void disable(Time now); // to OFF, with a last HELLO of a new session
     void restart(Time now); // to LISTEN with a new session
 
     void onFrame(const io::MacAddress &source, io::View frame, Time now);
@@ -82,6 +82,7 @@ class Station
   private:
     enum class State : std::uint8_t { off, listen, heard, up };
 
+    void forget();
     void listen(Time now);
     void pair(const io::MacAddress &source, const link::Header &header, const link::Hello &hello,
               Time now);

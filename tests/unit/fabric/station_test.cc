@@ -122,6 +122,19 @@ TEST_F(StationTest, ACutCableIsNoticedAndTrainsAgain)
     expectTransfer(10);
 }
 
+TEST_F(StationTest, ADisabledOneIsNotWaitedFor)
+{
+    train();
+    const Time begin = now;
+    station.disable(now);
+    EXPECT_TRUE(until([this] { return !peer.isUp(); }, 2s));
+    EXPECT_LE(now - begin, 10ms);
+    EXPECT_EQ(station.counters().down, 1U);
+    EXPECT_FALSE(until([this] { return station.isUp() || peer.isUp(); }, 2s));
+    station.enable(now);
+    expectTransfer(100);
+}
+
 TEST_F(StationTest, HoldsThePeerBackWithoutLoss)
 {
     train();
