@@ -22,10 +22,10 @@ Json modeOf(const Interface &interface)
     return *interface.connected ? "connected" : "datagram";
 }
 
-Json slaveDocument(const std::string &name, const Interface &interface)
+Json slaveDocument(const std::string &name, const Interface &interface, const std::string &active)
 {
     const Slave slave = interface.slave.value_or(Slave{});
-    return {{"name", name},         {"active", slave.active},
+    return {{"name", name},         {"active", name == active},
             {"link", slave.linkUp}, {"mode", modeOf(interface)},
             {"mtu", interface.mtu}, {"pkey", fmt::format("0x{:04x}", interface.pkey)},
             {"gid", interface.gid}, {"failures", slave.failures}};
@@ -128,7 +128,7 @@ Json statusDocument(const State &state, const std::string &name)
     for (const auto &address : bond->addresses)
         out["addresses"].push_back(address.text());
     for (const auto &slave : state.slavesOf(name))
-        out["slaves"].push_back(slaveDocument(slave, *state.interface(slave)));
+        out["slaves"].push_back(slaveDocument(slave, *state.interface(slave), bond->bond->active));
     return out;
 }
 

@@ -76,7 +76,7 @@ Bond bondOf(const netlink::Bond &raw, const Names &names)
 
 Slave slaveOf(const netlink::BondSlave &raw)
 {
-    return {raw.active, raw.linkUp, raw.failures};
+    return {raw.linkUp, raw.failures};
 }
 
 std::uint16_t pkeyOf(const netlink::Link &link)

@@ -321,7 +321,9 @@ void DownPlanner::giveBack(const std::string &name, const Before &before)
         before.connected && slave->connected && *before.connected != *slave->connected;
     if (switches)
         add(withValue(StepKind::setMode, name, modeName(*before.connected)));
-    if (switches || slave->mtu != before.mtu)
+    // A slave that is released gets the MTU that it came with, and it may have been
+    // away and come back with another one.
+    if (switches || wasIn || slave->mtu != before.mtu)
         add(withMtu(name, before.mtu));
     const Interface *master = before.master.empty() ? nullptr : state_.interface(before.master);
     if (master && master->bond) {

@@ -40,7 +40,6 @@ struct Bond {
 };
 
 struct Slave {
-    bool active = false;
     bool linkUp = false;
     std::uint32_t failures = 0; // of its link
 

@@ -79,15 +79,9 @@ BondSlave parseSlaveData(const nlattr *data)
     Table<IFLA_BOND_SLAVE_MAX + 1> table{};
     if (!within(data, table))
         return slave;
-    slave.active =
-        number<std::uint8_t>(table[IFLA_BOND_SLAVE_STATE], BOND_STATE_BACKUP) == BOND_STATE_ACTIVE;
     slave.linkUp =
         number<std::uint8_t>(table[IFLA_BOND_SLAVE_MII_STATUS], BOND_LINK_DOWN) == BOND_LINK_UP;
     slave.failures = number<std::uint32_t>(table[IFLA_BOND_SLAVE_LINK_FAILURE_COUNT], 0);
-    if (const nlattr *address = table[IFLA_BOND_SLAVE_PERM_HWADDR]) {
-        const auto *start = static_cast<const std::uint8_t *>(nla_data(address));
-        slave.permanentAddress.assign(start, start + nla_len(address));
-    }
     return slave;
 }
 

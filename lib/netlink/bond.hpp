@@ -30,10 +30,8 @@ struct Bond {
 };
 
 struct BondSlave {
-    bool active = false;
     bool linkUp = false;
     std::uint32_t failures = 0; // times that the link went down
-    io::Bytes permanentAddress;
 
     bool operator==(const BondSlave &) const = default;
 };

@@ -87,11 +87,8 @@ class BondMachine final : public System
     {
         auto &active = (*this)[bond].bond->active;
         active.clear();
-        for (const auto &name : state.slavesOf(bond)) {
-            (*this)[name].slave->active = active.empty();
-            if (active.empty())
-                active = name;
-        }
+        if (const auto slaves = state.slavesOf(bond); !slaves.empty())
+            active = slaves.front();
         (*this)[bond].running = !active.empty();
     }
 
@@ -113,7 +110,7 @@ class BondMachine final : public System
         slave.mtu = bond.mtu;
         slave.up = true;
         slave.master = bondName;
-        slave.slave = Slave{.active = false, .linkUp = true, .failures = 0};
+        slave.slave = Slave{.linkUp = true, .failures = 0};
         elect(bondName);
         return {};
     }

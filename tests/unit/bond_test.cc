@@ -236,7 +236,8 @@ TEST_F(BondTest, DryRunPrintsTheSameStepsAndDoesNothing)
     EXPECT_FALSE(machine.state.interface("bond1"));
     ASSERT_EQ(ib("--stop-all --dry-run"), 0);
     EXPECT_TRUE(machine.state.interface("bond0"));
-    EXPECT_NE(out.str().find("ip link delete bond0\nip link set ib0 up"), std::string::npos);
+    EXPECT_NE(out.str().find("ip link delete bond0\nip link set ib0 mtu 2044\n"),
+              std::string::npos);
 }
 
 TEST_F(BondTest, ASlaveIsUnpluggedAndComesBack)
@@ -247,10 +248,15 @@ TEST_F(BondTest, ASlaveIsUnpluggedAndComesBack)
     EXPECT_EQ(ib("status bond0"), 2);
     EXPECT_NE(out.str().find("problem: ib1 has gone"), std::string::npos) << out.str();
     machine.state.interfaces["ib1"] = BondMachine::port();
+    // Until it has joined a partition it cannot have the MTU of its bond.
+    machine["ib1"].mtu = 1500;
+    machine.ineffective = {StepKind::setMtu};
     EXPECT_EQ(ib(twoSlaves), 0) << err.str();
+    machine.ineffective.clear();
     EXPECT_EQ(at("ib1").master, "bond0");
     ASSERT_EQ(ib("down bond0"), 0);
     EXPECT_EQ(at("ib1").addresses.size(), 1u) << "what it had when it was first taken";
+    EXPECT_EQ(at("ib1").mtu, 2044u);
 }
 
 TEST_F(BondTest, AllSlavesGoAndComeBackOneByOne)
@@ -320,6 +326,8 @@ TEST_F(BondTest, StatusAsOneDocument)
     EXPECT_EQ(ib("status -j bond0"), 2);
     const auto document = nlohmann::json::parse(out.str());
     EXPECT_EQ(document["active"], "ib0");
+    EXPECT_EQ(document["slaves"][0]["active"], true);
+    EXPECT_EQ(document["slaves"][1]["active"], false);
     EXPECT_EQ(document["slaves"][1]["failures"], 2);
     EXPECT_EQ(document["slaves"][1]["mode"], "datagram");
     EXPECT_EQ(document["announcements"], 1);
@@ -330,6 +338,10 @@ TEST_F(BondTest, StatusAsOneDocument)
          {"active ib0, last change 5 min ago, primary ib1 (always)", "failovers are announced once",
           "2 link failures", "problem: ib1 has no link"})
         EXPECT_NE(out.str().find(part), std::string::npos) << part << "\n" << out.str();
+    machine["bond0"].bond->active.clear();
+    EXPECT_EQ(ib("status bond0"), 2);
+    EXPECT_NE(out.str().find("problem: no slave is active"), std::string::npos);
+    EXPECT_EQ(out.str().find("  active  "), std::string::npos) << out.str();
 }
 
 struct Wrong {

@@ -247,6 +247,13 @@ class Lab:
                               timeout=stretched(30), check=False)
         assert done.returncode == 0, done.stdout + done.stderr
 
+    def fault(self, *words):
+        """Let something go wrong in the switches; what `lab fault` says."""
+        done = subprocess.run([LAB, "fault", *words], text=True, capture_output=True,
+                              timeout=stretched(30), check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
     def ping(self, host, target, *options, timeout=60, check=True):
         """One ping run. Returns (transmitted, received)."""
         result = self.run(host, "ping", "-q", *options, target, timeout=timeout, check=False)

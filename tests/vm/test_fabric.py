@@ -4,12 +4,11 @@
 import contextlib
 import itertools
 import re
-import subprocess
 import time
 
 import pytest
 
-from harness import HOSTS, LAB, ipv4, ipv6, stretched
+from harness import HOSTS, ipv4, ipv6
 
 PORTS = (0, 1)
 
@@ -49,13 +48,6 @@ def test_all_ports_reach_all(lab):
             lab.ping("h1", there, "-c20", "-i0.02", "-I", here)
 
 
-def fault(*words):
-    done = subprocess.run([LAB, "fault", *words], capture_output=True, text=True, check=False,
-                          timeout=stretched(30))
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def test_around_a_failed_link(lab, record_property):
     """Both links between the switches fail in turn: OpenSM routes around each."""
     target = ipv4("h2", 1)
@@ -63,15 +55,15 @@ def test_around_a_failed_link(lab, record_property):
         lab.reachable("h1", target)
         try:
             for number in (3, 4):
-                fault("link", f"sw1:{number}", "down")
+                lab.fault("link", f"sw1:{number}", "down")
                 start = time.monotonic()
                 lab.reachable("h1", target)
                 record_property(f"rerouted around sw1:{number}", time.monotonic() - start)
-                fault("link", f"sw1:{number}", "up")
+                lab.fault("link", f"sw1:{number}", "up")
                 lab.reachable("h1", target)
         finally:
-            fault("clear")
-    assert fault("list") == ""
+            lab.fault("clear")
+    assert lab.fault("list") == ""
 
 
 def test_one_port_pulled(lab):
