@@ -125,22 +125,18 @@ static void child_follow(struct ipoib_intf *child, bool up)
 			    child->parent->dev->name, err);
 }
 
-static int child_notify(struct notifier_block *self, unsigned long event,
-			void *info)
+/**
+ * ipoib_children_follow - have the children be up or down like their parent
+ * @parent: interface that has just gone up or down
+ * @up: up
+ *
+ * Context: rtnl.
+ */
+void ipoib_children_follow(struct ipoib_intf *parent, bool up)
 {
-	struct net_device *dev = netdev_notifier_info_to_dev(info);
-	struct ipoib_intf *parent = ipoib_intf_of(dev);
 	struct ipoib_intf *intf;
 
-	if (!parent || (event != NETDEV_UP && event != NETDEV_DOWN))
-		return NOTIFY_DONE;
 	list_for_each_entry(intf, &parent->hca->intfs, list)
 		if (intf->parent == parent)
-			child_follow(intf, event == NETDEV_UP);
-	return NOTIFY_DONE;
+			child_follow(intf, up);
 }
-
-/* Has children follow their parent. */
-struct notifier_block ipoib_child_notifier = {
-	.notifier_call = child_notify,
-};

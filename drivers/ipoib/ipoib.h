@@ -248,6 +248,8 @@ struct ipoib_hca {
  * @rtnl_work: tells the stack of a new MTU or hardware address
  * @event_handler: of the HCA's asynchronous events
  * @wq: the control queue
+ * @debugfs_mcg: file with the groups; guarded by rtnl
+ * @debugfs_path: file with the paths; guarded by rtnl
  * @stat_path_queries: path records asked for; control
  * @stat_joins: joins asked for; control
  * @stat_flushes: by level; control
@@ -307,6 +309,8 @@ struct ipoib_intf {
 	struct work_struct rtnl_work;
 	struct ib_event_handler event_handler;
 	struct workqueue_struct *wq;
+	struct dentry *debugfs_mcg;
+	struct dentry *debugfs_path;
 
 	u64 stat_path_queries;
 	u64 stat_joins;
@@ -319,6 +323,7 @@ extern unsigned int ipoib_recv_queue_size;
 
 /* netdev.c */
 extern struct workqueue_struct *ipoib_rtnl_wq;
+extern struct notifier_block ipoib_netdev_notifier;
 void ipoib_intf_setup(struct net_device *dev);
 int ipoib_intf_register(struct net_device *dev, struct ipoib_hca *hca,
 			u32 port, u16 pkey, struct ipoib_intf *parent);
@@ -365,10 +370,16 @@ int ipoib_child_register(struct net_device *dev, struct ipoib_intf *parent,
 			 u16 pkey, struct netlink_ext_ack *extack);
 int ipoib_child_create(struct ipoib_intf *parent, u16 pkey);
 int ipoib_child_delete(struct ipoib_intf *parent, u16 pkey);
-extern struct notifier_block ipoib_child_notifier;
+void ipoib_children_follow(struct ipoib_intf *parent, bool up);
 
 /* rtnl.c */
 extern struct rtnl_link_ops ipoib_link_ops;
+
+/* debugfs.c */
+void ipoib_debugfs_init(void);
+void ipoib_debugfs_exit(void);
+void ipoib_debugfs_add(struct ipoib_intf *intf);
+void ipoib_debugfs_remove(struct ipoib_intf *intf);
 
 /* keep.c */
 void ipoib_keep_settings(const struct ipoib_intf *intf);

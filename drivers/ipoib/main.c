@@ -164,7 +164,8 @@ static int __init ipoib_init(void)
 	ipoib_rtnl_wq = alloc_workqueue("ipoib_rtnl", 0, 0);
 	if (!ipoib_rtnl_wq)
 		return -ENOMEM;
-	err = register_netdevice_notifier(&ipoib_child_notifier);
+	ipoib_debugfs_init();
+	err = register_netdevice_notifier(&ipoib_netdev_notifier);
 	if (err)
 		goto err_destroy_wq;
 	err = rtnl_link_register(&ipoib_link_ops);
@@ -180,8 +181,9 @@ err_unregister_sa:
 	ib_sa_unregister_client(&ipoib_sa_client);
 	rtnl_link_unregister(&ipoib_link_ops);
 err_unregister_notifier:
-	unregister_netdevice_notifier(&ipoib_child_notifier);
+	unregister_netdevice_notifier(&ipoib_netdev_notifier);
 err_destroy_wq:
+	ipoib_debugfs_exit();
 	destroy_workqueue(ipoib_rtnl_wq);
 	return err;
 }
@@ -192,7 +194,8 @@ static void __exit ipoib_exit(void)
 	ib_sa_unregister_client(&ipoib_sa_client);
 	/* Waits for children that somebody else is still taking away. */
 	rtnl_link_unregister(&ipoib_link_ops);
-	unregister_netdevice_notifier(&ipoib_child_notifier);
+	unregister_netdevice_notifier(&ipoib_netdev_notifier);
+	ipoib_debugfs_exit();
 	destroy_workqueue(ipoib_rtnl_wq);
 	ipoib_keep_free();
 	/* Destinations are freed behind their readers. */

@@ -86,7 +86,8 @@ static struct ipoib_mcast *mcast_create(struct ipoib_intf *intf,
 	mcast->intf = intf;
 	mcast->sendonly = sendonly;
 	mcast->backoff = 1;
-	mcast->retry_at = jiffies;
+	mcast->created = jiffies;
+	mcast->retry_at = mcast->created;
 	local_bh_disable();
 	err = ipoib_dest_insert(intf, &mcast->dest);
 	local_bh_enable();

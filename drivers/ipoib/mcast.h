@@ -20,6 +20,7 @@ enum ipoib_mcast_state {
  * struct ipoib_mcast - a multicast group
  * @dest: what the data path needs; first, so that freeing one frees the other
  * @intf: owner; constant
+ * @created: when, in jiffies; constant
  * @todo: link in a list of one pass of the control queue
  * @sendonly: nobody here wants to receive; control
  * @nonmember: the next send-only join is one as non-member, which older SAs know
@@ -39,6 +40,7 @@ enum ipoib_mcast_state {
 struct ipoib_mcast {
 	struct ipoib_dest dest;
 	struct ipoib_intf *intf;
+	unsigned long created;
 	struct list_head todo;
 	bool sendonly;
 	bool nonmember;

@@ -81,6 +81,7 @@ static void intf_attach(struct ipoib_intf *intf)
 	mutex_lock(&hca->lock);
 	list_add_tail(&intf->list, &hca->intfs);
 	mutex_unlock(&hca->lock);
+	ipoib_debugfs_add(intf);
 	ib_register_event_handler(&intf->event_handler);
 	/* Events before the registration have gone unseen. */
 	ipoib_flush(intf, IPOIB_FLUSH_LIGHT);
@@ -91,6 +92,7 @@ static void intf_detach(struct ipoib_intf *intf)
 	struct ipoib_hca *hca = intf->hca;
 
 	ib_unregister_event_handler(&intf->event_handler);
+	ipoib_debugfs_remove(intf);
 	mutex_lock(&hca->lock);
 	list_del_init(&intf->list);
 	mutex_unlock(&hca->lock);
@@ -364,6 +366,33 @@ struct ipoib_intf *ipoib_intf_of(struct net_device *dev)
 {
 	return dev->netdev_ops == &intf_ops ? netdev_priv(dev) : NULL;
 }
+
+static int intf_notify(struct notifier_block *self, unsigned long event,
+		       void *info)
+{
+	struct ipoib_intf *intf;
+
+	intf = ipoib_intf_of(netdev_notifier_info_to_dev(info));
+	if (!intf || list_empty(&intf->list))
+		return NOTIFY_DONE;
+	switch (event) {
+	case NETDEV_UP:
+	case NETDEV_DOWN:
+		ipoib_children_follow(intf, event == NETDEV_UP);
+		break;
+	case NETDEV_REGISTER: /* again, in another namespace */
+	case NETDEV_CHANGENAME:
+		ipoib_debugfs_remove(intf);
+		ipoib_debugfs_add(intf);
+		break;
+	}
+	return NOTIFY_DONE;
+}
+
+/* What the stack does to an interface that concerns more than itself. */
+struct notifier_block ipoib_netdev_notifier = {
+	.notifier_call = intf_notify,
+};
 
 /**
  * ipoib_intf_register - make a netdev an interface on a partition of a port

@@ -11,4 +11,23 @@ for size in 0 1 56 1400 2016 2017 4060 4061 20000; do
 done
 step "flood"
 ping -q -f -c 2000 -W 5 10.0.0.2 >/run/ping || fail "flood: $(cat /run/ping)"
+
+# entry FILE GID: what debugfs says of it
+entry() {
+	awk -v gid="GID: $2" '$0 == gid { on = 1 } on && !NF { exit } on' "/sys/kernel/debug/ipoib/$1"
+}
+
+step "debugfs"
+peer=$(sed 's/\b0*\([0-9a-f]\)/\1/g' /sys/class/infiniband/sib1/ports/1/gids/0)
+lid=$(printf '0x%04x' "$(cat /sys/class/infiniband/sib1/ports/1/lid)")
+entry ib0_path "$peer" | grep -q "DLID: *$lid\$" || fail "no path to $peer: $(cat /sys/kernel/debug/ipoib/ib0_path)"
+entry ib0_path "$peer" | grep -q 'complete: *yes$' || fail "$(entry ib0_path "$peer")"
+broadcast=ff12:401b:ffff:0:0:0:ffff:ffff
+entry ib0_mcg $broadcast | grep -q 'complete: *yes$' || fail "not joined: $(cat /sys/kernel/debug/ipoib/ib0_mcg)"
+entry ib0_mcg $broadcast | grep -q 'send_only: *no$' || fail "$(entry ib0_mcg $broadcast)"
+ip link set ib0 down
+[[ -z $(cat /sys/kernel/debug/ipoib/ib0_mcg /sys/kernel/debug/ipoib/ib0_path) ]] || fail "entries of an interface that is down"
+ip link set ib0 name other
+[[ -e /sys/kernel/debug/ipoib/other_mcg && ! -e /sys/kernel/debug/ipoib/ib0_mcg ]] || fail "files do not follow the name"
 stack_down
+gone /sys/kernel/debug/ipoib || fail "the folder of debugfs survives the module"
