@@ -64,6 +64,7 @@ def namespace(name):
 class Operation:
     monotonous = False      # makes the same few allocations a thousand times
     outcome = None          # of the last try: an errno, or 0
+    clean = ()              # errors that the kernel itself has besides "no memory"
 
     def settled(self):
         return True
@@ -172,6 +173,28 @@ class Mtu(Operation):
     def done(self):
         request = struct.pack("16si12x", self.name.encode(), 0)
         return struct.unpack("16si12x", fcntl.ioctl(self.socket, SIOCGIFMTU, request))[1] == self.new
+
+
+class Child(Operation):
+    """Make a child by its P_Key."""
+
+    clean = (errno.EINVAL,)     # of a device for whose name there was no memory
+
+    def __init__(self, name, pkey):
+        folder = Path("/sys/class/net", name)
+        self.make, self.delete = (os.open(folder / file, os.O_WRONLY)
+                                  for file in ("create_child", "delete_child"))
+        self.pkey = pkey.encode()
+        self.child = folder.with_name(f"{name}.{int(pkey, 16):04x}")
+
+    def do(self):
+        os.write(self.make, self.pkey)
+
+    def done(self):
+        return self.child.exists()
+
+    def undo(self):
+        os.write(self.delete, self.pkey)
 
 
 class Link(Operation):
@@ -418,5 +441,6 @@ class Traffic(Peers):
 
 KINDS = {
     "load": Module, "up": lambda name: Flags("up", name), "down": lambda name: Flags("down", name),
-    "mtu": Mtu, "add": Link, "interface": Interface, "join": Join, "path": FirstPacket, "traffic": Traffic,
+    "mtu": Mtu, "add": Link, "interface": Interface, "join": Join, "child": Child, "path": FirstPacket,
+    "traffic": Traffic,
 }

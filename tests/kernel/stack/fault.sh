@@ -12,6 +12,7 @@ nth() {
 
 stack_up
 nth own mtu ib0 4092 2044 # no work item has a part in it
+nth own child ib0 0x8001
 for object in pd cq mr srq ud rc; do
 	nth own "$object" sib0
 done
