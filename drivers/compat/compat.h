@@ -38,6 +38,11 @@
 #define compat_num_prs unsigned int
 #endif
 
+/* The speed XDR is known since 6.7. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
+#define IB_SPEED_XDR 256
+#endif
+
 #endif /* __ASSEMBLY__ */
 
 #endif /* OPENIPOIB_COMPAT_H */

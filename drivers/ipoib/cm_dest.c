@@ -9,6 +9,7 @@
 #include <linux/jhash.h>
 
 #include "cm.h"
+#include "ipoib_trace.h"
 
 #define CONN_IDLE	(120 * HZ)
 #define CONN_ASK_MIN	(2 * HZ)
@@ -333,9 +334,12 @@ void ipoib_conn_event(struct ipoib_conn *conn, enum ipoib_conn_event event)
 	struct ipoib_conn_step step;
 	struct ipoib_cm_tx *link = conn->link;
 
-	step = ipoib_conn_step(conn->state, conn_judge(conn, event));
+	event = conn_judge(conn, event);
+	step = ipoib_conn_step(conn->state, event);
 	if (step.next == conn->state && !step.todo)
 		return;
+	trace_ipoib_connection(conn->cm->intf, &conn->key.gid, be32_to_cpu(conn->key.qpn),
+			       conn->state, event, step.next);
 	if (step.todo & IPOIB_CONN_DO_FORGET)
 		conn_unhash(conn);
 	conn_switch(conn, step);

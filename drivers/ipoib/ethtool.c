@@ -71,6 +71,8 @@ static int lane_rate(u16 speed)
 		return SPEED_50000;
 	case IB_SPEED_NDR:
 		return SPEED_100000;
+	case IB_SPEED_XDR:
+		return SPEED_200000;
 	default:
 		return SPEED_UNKNOWN;
 	}

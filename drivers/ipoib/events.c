@@ -6,6 +6,7 @@
  * gone down loses its carrier at once, whatever the queue is busy with.
  */
 #include "ipoib.h"
+#include "ipoib_trace.h"
 #include "mcast.h"
 #include "path.h"
 
@@ -102,6 +103,7 @@ static enum ipoib_flush flush_take_level(struct ipoib_intf *intf)
 	enum ipoib_flush level = fls_long(xchg(&intf->flush, 0)) - 1;
 
 	intf->stat_flushes[level]++;
+	trace_ipoib_flush(intf, level);
 	return level;
 }
 

@@ -15,6 +15,7 @@
  */
 #include <linux/rtnetlink.h>
 
+#include "ipoib_trace.h"
 #include "mcast.h"
 
 #define MCAST_BACKOFF_MAX	16	/* seconds */
@@ -336,6 +337,7 @@ static void mcast_take_answer(struct ipoib_mcast *mcast)
 	mcast->answer = 0;
 	status = mcast->status;
 	if (status == -ENETRESET) {
+		trace_ipoib_join(mcast->intf, &mcast->dest.gid, status, 0);
 		/* The SA has lost it: not a failure, ask again at once. */
 		mcast_leave(mcast);
 		mcast->retry_at = jiffies;
@@ -343,6 +345,8 @@ static void mcast_take_answer(struct ipoib_mcast *mcast)
 	}
 	if (!status)
 		status = mcast_accept(mcast);
+	trace_ipoib_join(mcast->intf, &mcast->dest.gid, status,
+			 status ? 0 : be16_to_cpu(mcast->rec.mlid));
 	if (status) {
 		mcast_leave(mcast);
 		mcast_failed(mcast, status);

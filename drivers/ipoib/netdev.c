@@ -15,6 +15,7 @@
 #include <linux/module.h>
 
 #include "ipoib.h"
+#include "ipoib_trace.h"
 #include "mcast.h"
 
 struct workqueue_struct *ipoib_rtnl_wq;
@@ -194,6 +195,7 @@ static void intf_tx_timeout(struct net_device *dev, unsigned int queue)
 	const struct ipoib_txq *txq = &intf->txq;
 
 	intf->txq.stalls++;
+	trace_ipoib_tx_stall(txq);
 	netdev_warn(dev, "transmit queue %u stalled: %u filled, %u posted, %u completed; restarting the queue pair\n",
 		    queue, txq->head, txq->posted, READ_ONCE(txq->tail));
 	ipoib_flush(intf, IPOIB_FLUSH_RESTART);

@@ -19,6 +19,7 @@
  */
 #include <linux/sched/mm.h>
 
+#include "ipoib_trace.h"
 #include "path.h"
 
 #define PATH_QUERY_TIMEOUT_MS	1000
@@ -59,6 +60,7 @@ static void path_failed(struct ipoib_path *path)
 {
 	struct ipoib_intf *intf = path->intf;
 
+	trace_ipoib_path(intf, &path->dest.gid, path->status, 0);
 	if (path->attempts < PATH_ATTEMPTS_MAX && path_is_needed(path)) {
 		path_retry(path);
 		return;
@@ -150,6 +152,7 @@ static void path_accept(struct work_struct *work)
 		return;
 	}
 	WRITE_ONCE(path->dlid, be32_to_cpu(sa_path_get_dlid(&path->rec)));
+	trace_ipoib_path(intf, &path->dest.gid, 0, path->dlid);
 	path->attempts = 0;
 	clear_bit(IPOIB_PATH_BUSY, &path->state);
 	path_use_record(path);

@@ -19,6 +19,10 @@
 
 #include "ipoib.h"
 
+#define CREATE_TRACE_POINTS
+#include "ipoib_trace.h"
+#undef CREATE_TRACE_POINTS /* the sources include it again */
+
 static struct ib_ah *fake_create_ah(struct ib_pd *pd, struct rdma_ah_attr *attr, u32 flags);
 static int fake_destroy_ah(struct ib_ah *ah, u32 flags);
 

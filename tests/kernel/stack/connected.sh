@@ -19,7 +19,15 @@ stat() {
 	ethtool -S ib0 | sed -n "s/^ *$1: //p"
 }
 
+# traced EVENT PATTERN
+traced() {
+	grep -q "ipoib_$1: ib0 $2" $TRACING/trace || fail "no event: ipoib_$1 $2"
+}
+
+TRACING=/sys/kernel/tracing
+mount -t tracefs tracefs $TRACING
 stack_up
+echo 1 >$TRACING/events/ipoib/enable
 [[ $(cat /sys/class/net/ib0/mode) == datagram ]] || fail "mode at the start"
 ! ip link set ib0 mtu 9000 2>/dev/null || fail "MTU 9000 in datagram mode"
 mode 1 connected
@@ -34,6 +42,15 @@ for size in 1 1532 1533 4064 20000 65492; do
 	grep -q ' 0% packet loss' /run/ping || fail "ping $size: $(cat /run/ping)"
 done
 (($(stat cm_connects) == 1 && $(stat cm_accepts) == 1)) || fail "connections: $(ethtool -S ib0)"
+
+step "tracepoints"
+traced connection '.*REQ -> UP event=REP$'
+ip link set ib0 down
+ip link set ib0 up
+wait_for 30 ping -c 1 -W 1 10.0.0.2
+traced join 'gid=ff12:401b:ffff:.* status=0 lid=0xc'
+traced path 'gid=fe80:.* status=0 lid=0x'
+echo 0 >$TRACING/events/ipoib/enable
 
 step "datagrams where the mode says so: the path MTU is learnt"
 mode 1 datagram
