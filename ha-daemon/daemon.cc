@@ -2,10 +2,10 @@
 #include "ha-daemon/daemon.hpp"
 
 #include "ha-daemon/document.hpp"
-#include "ha-daemon/linux/announcer.hpp"
 #include "ha-daemon/linux/pieces.hpp"
 
 #include <linux/rtnetlink.h>
+#include <netinet/in.h>
 #include <nlohmann/json.hpp>
 #include <poll.h>
 #include <signal.h>
@@ -28,6 +28,7 @@ using namespace std::chrono_literals;
 constexpr Time patience = 20ms; // for more changes before everything is read anew
 constexpr Time refreshEvery = 10s;
 constexpr Time longest = 60s;
+constexpr Time warmEvery = 5s;
 constexpr unsigned readings = 5; // until links stop changing meanwhile
 
 const char *priority(Severity severity)
@@ -73,9 +74,10 @@ std::optional<netlink::Link> linkOf(const nlmsghdr *message)
 } // namespace
 
 Daemon::Daemon(Options options, RunFolder folder, Kernel kernel, netlink::Monitor monitor,
-               ControlServer control, io::UniqueFd signals)
+               Announcer announcer, ControlServer control, io::UniqueFd signals)
     : options_(std::move(options)), folder_(std::move(folder)), kernel_(std::move(kernel)),
-      monitor_(std::move(monitor)), control_(std::move(control)), signals_(std::move(signals))
+      monitor_(std::move(monitor)), announcer_(std::move(announcer)), control_(std::move(control)),
+      signals_(std::move(signals))
 {
 }
 
@@ -94,14 +96,17 @@ io::Result<std::unique_ptr<Daemon>> Daemon::open(const Options &options)
     auto kernel = Kernel::open();
     if (!kernel)
         return std::unexpected(kernel.error());
+    auto announcer = Announcer::open();
+    if (!announcer)
+        return std::unexpected(announcer.error());
     auto control = ControlServer::open(options.runFolder + "/" + controlName);
     if (!control)
         return std::unexpected(control.error());
     std::unique_ptr<Daemon> daemon(new Daemon(options, std::move(*folder), std::move(*kernel),
-                                              std::move(*monitor), std::move(*control),
-                                              std::move(*signals)));
+                                              std::move(*monitor), std::move(*announcer),
+                                              std::move(*control), std::move(*signals)));
     for (const auto &names : options.pairs) {
-        Managed one{names, Pair(options.policy, std::nullopt), {}, true, false};
+        Managed one{names, Pair(options.policy, std::nullopt), {}, true, false, {}};
         const auto text = daemon->folder_.read(one.file());
         std::optional<Journal> journal;
         if (text) {
@@ -138,6 +143,7 @@ io::Result<void> Daemon::run()
     std::uint64_t watchdog = 0;
     const bool watched = sd_watchdog_enabled(0, &watchdog) > 0;
     for (;;) {
+        speak();
         Time until = now() + (watched ? Time(watchdog / 2) : longest);
         for (const auto &one : pairs_) {
             if (const auto wake = one.pair.wake())
@@ -166,8 +172,11 @@ io::Result<void> Daemon::run()
         serve(ready);
     }
     sd_notify(0, "STOPPING=1");
-    for (const auto &one : pairs_)
+    for (const auto &one : pairs_) {
+        (void)kernel_.execute(one.pair.farewell(), now());
         save(one, true);
+    }
+    speak();
     return {};
 }
 
@@ -292,6 +301,31 @@ void Daemon::look(Managed &one)
         one.memberships.mirror(seen[Side::primary].index, seen[Side::secondary].index);
     }
     lookTook_ = now() - begin;
+    warm(one);
+}
+
+// The standby exchanges a packet with every peer now and then. Otherwise both would
+// first have to ask the subnet manager for a path when it takes over.
+void Daemon::warm(Managed &one)
+{
+    if (now() < one.warmAt || !one.pair.started())
+        return;
+    one.warmAt = now() + warmEvery;
+    const Side active = one.pair.active();
+    if (!one.pair.health(other(active)).good())
+        return;
+    for (const auto &[child, lane] : one.pair.lanes()) {
+        const netlink::Link *standby = kernel_.link(lane.view.side[other(active)].index);
+        if (!standby || !standby->isRunning())
+            continue;
+        for (const auto &item : lane.view.side[active].items) {
+            const auto peer = peerOf(item);
+            if (!peer || peer->address.size() != sizeof(in_addr))
+                continue;
+            if (const auto done = announcer_.probe(*standby, peer->address, peer->hardware); !done)
+                say(one, {Severity::debug, done.error().text()});
+        }
+    }
 }
 
 void Daemon::deliver(Managed &one, const Event &event)
@@ -321,7 +355,7 @@ void Daemon::announce(Managed &one, const Announce &what)
         for (const auto &item : to.addresses) {
             if (!link)
                 continue;
-            if (const auto done = openipoib::ha::announce(*link, addressBytes(item)); !done)
+            if (const auto done = announcer_.announce(*link, addressBytes(item)); !done)
                 say(one, {Severity::debug, done.error().text()});
         }
     }
@@ -332,14 +366,21 @@ void Daemon::say(const Managed &one, const Say &what)
 {
     if (what.severity == Severity::debug && !options_.verbose)
         return;
+    said_.emplace_back(one.names, what);
+}
+
+void Daemon::speak()
+{
     static const bool toJournal = std::getenv("JOURNAL_STREAM") != nullptr;
-    std::fprintf(stderr, "%s%s: %s\n", toJournal ? priority(what.severity) : "",
-                 (one.names[Side::primary] + "+" + one.names[Side::secondary]).c_str(),
-                 what.text.c_str());
-    const nlohmann::json line = {{"primary", one.names[Side::primary]},
-                                 {"secondary", one.names[Side::secondary]},
-                                 {"text", what.text}};
-    control_.tell(line.dump() + "\n");
+    for (const auto &[names, what] : std::exchange(said_, {})) {
+        std::fprintf(stderr, "%s%s+%s: %s\n", toJournal ? priority(what.severity) : "",
+                     names[Side::primary].c_str(), names[Side::secondary].c_str(),
+                     what.text.c_str());
+        const nlohmann::json line = {{"primary", names[Side::primary]},
+                                     {"secondary", names[Side::secondary]},
+                                     {"text", what.text}};
+        control_.tell(line.dump() + "\n");
+    }
 }
 
 std::optional<std::string> Daemon::answer(const std::string &command)

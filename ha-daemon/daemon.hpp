@@ -4,6 +4,7 @@
 #pragma once
 
 #include "ha-daemon/core/pair.hpp"
+#include "ha-daemon/linux/announcer.hpp"
 #include "ha-daemon/linux/control.hpp"
 #include "ha-daemon/linux/kernel.hpp"
 #include "ha-daemon/linux/memberships.hpp"
@@ -44,6 +45,7 @@ class Daemon
         Memberships memberships;
         bool look = true;
         bool lost = false; // messages, since the last look
+        Time warmAt{};     // not before
 
         [[nodiscard]] std::string file() const
         {
@@ -52,7 +54,7 @@ class Daemon
     };
 
     Daemon(Options options, RunFolder folder, Kernel kernel, netlink::Monitor monitor,
-           ControlServer control, io::UniqueFd signals);
+           Announcer announcer, ControlServer control, io::UniqueFd signals);
 
     [[nodiscard]] Time now() const;
     [[nodiscard]] int timeout(Time until) const;
@@ -63,10 +65,12 @@ class Daemon
     void tick();
     void lookWhereAsked();
     void look(Managed &one);
+    void warm(Managed &one);
     void deliver(Managed &one, const Event &event);
     void perform(Managed &one, const Action &action);
     void announce(Managed &one, const Announce &what);
     void say(const Managed &one, const Say &what);
+    void speak();
     [[nodiscard]] std::optional<std::string> answer(const std::string &command);
     void save(const Managed &one, bool ending);
 
@@ -74,10 +78,14 @@ class Daemon
     RunFolder folder_;
     Kernel kernel_;
     netlink::Monitor monitor_;
+    Announcer announcer_;
     ControlServer control_;
     io::UniqueFd signals_;
     Ports ports_;
     std::deque<Managed> pairs_;
+    // What is to be said once everything has been done, and of which pair: nothing waits
+    // for those who listen.
+    std::vector<std::pair<Both<std::string>, Say>> said_;
     Time at_{}; // when the kernel spoke last
     bool linksChanged_ = false;
     std::optional<Time> lookAt_; // for changes that can wait a moment

@@ -43,6 +43,7 @@ json move(const Pair &pair, const Move &one, Time now)
 {
     return {{"to", pair.lanes().at(0).view.side[one.to].name},
             {"cause", one.cause},
+            {"event_s", seconds(one.event)},
             {"ago_s", seconds(now - one.event)},
             {"decided_ms", milliseconds(one.event, one.decided)},
             {"moved_ms", milliseconds(one.event, one.moved)},

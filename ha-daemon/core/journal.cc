@@ -39,24 +39,39 @@ Item itemOf(const json &from)
     return item;
 }
 
+json toJson(const Items &items)
+{
+    json out = json::array();
+    for (const auto &item : items)
+        out.push_back(toJson(item));
+    return out;
+}
+
+Items itemsOf(const json &from)
+{
+    Items items;
+    for (const auto &one : from)
+        items.push_back(itemOf(one));
+    return items;
+}
+
 } // namespace
 
 std::string writeJournal(const Journal &journal)
 {
     json lanes = json::array();
     for (const auto &entry : journal.lanes) {
-        json items = json::array();
-        for (const auto &item : entry.identity)
-            items.push_back(toJson(item));
         lanes.push_back({{"child", entry.child},
                          {"primary", entry.index[Side::primary]},
                          {"secondary", entry.index[Side::secondary]},
-                         {"identity", std::move(items)}});
+                         {"identity", toJson(entry.identity)},
+                         {"own", toJson(entry.own)}});
     }
     const json all = {{"format", format},
                       {"active", journal.active == Side::primary ? "primary" : "secondary"},
                       {"clean", journal.clean},
                       {"moves", journal.moves},
+                      {"guards", journal.guards},
                       {"lanes", std::move(lanes)}};
     return all.dump() + "\n";
 }
@@ -73,13 +88,14 @@ try {
     journal.active = active == "primary" ? Side::primary : Side::secondary;
     journal.clean = all.at("clean").get<bool>();
     journal.moves = all.at("moves").get<std::uint64_t>();
+    journal.guards = all.value("guards", Journal::Guards());
     for (const auto &from : all.at("lanes")) {
         Journal::Entry entry;
         entry.child = from.at("child").get<std::uint16_t>();
         entry.index[Side::primary] = from.at("primary").get<int>();
         entry.index[Side::secondary] = from.at("secondary").get<int>();
-        for (const auto &item : from.at("identity"))
-            entry.identity.push_back(itemOf(item));
+        entry.identity = itemsOf(from.at("identity"));
+        entry.own = itemsOf(from.value("own", json::array()));
         journal.lanes.push_back(std::move(entry));
     }
     return journal;

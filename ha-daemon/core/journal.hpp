@@ -5,6 +5,9 @@
 #include "ha-daemon/core/view.hpp"
 #include "io/error.hpp"
 
+#include <set>
+#include <utility>
+
 namespace openipoib::ha
 {
 
@@ -13,15 +16,21 @@ struct Journal {
         std::uint16_t child = 0; // as Lane
         Both<int> index;         // of the interfaces
         Items identity;
+        Items own; // of the active interface
 
         bool operator==(const Entry &) const = default;
     };
+
+    // Settings that are as the daemon needs them, and were "0" before: the index of
+    // the interface, the name.
+    using Guards = std::set<std::pair<int, std::string>>;
 
     Side active = Side::primary;
     // It ended when all was well: what is missing now was removed by somebody.
     bool clean = false;
     std::uint64_t moves = 0;
     std::vector<Entry> lanes;
+    Guards guards;
 
     bool operator==(const Journal &) const = default;
 };

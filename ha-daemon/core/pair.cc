@@ -29,6 +29,12 @@ void append(Steps &to, Steps from)
     std::ranges::move(from, std::back_inserter(to));
 }
 
+Items without(Items items, const Items &others)
+{
+    std::erase_if(items, [&](const Item &item) { return has(others, item); });
+    return items;
+}
+
 Interface absent(const std::string &name)
 {
     Interface none;
@@ -64,19 +70,6 @@ std::optional<Time> Pair::wake() const
         if (one && (!first || *one < *first))
             first = one;
     return first;
-}
-
-Journal Pair::journal(bool ending) const
-{
-    if (!started_ && journal_)
-        return *journal_;
-    Journal out{.active = active_, .clean = ending && started_, .moves = moveCount_, .lanes = {}};
-    for (const auto &[child, lane] : lanes_) {
-        out.lanes.push_back({child, lane.index, lane.identity});
-        if (lane.restoring && !lane.identity.empty())
-            out.clean = false;
-    }
-    return out;
 }
 
 // What happened
@@ -140,6 +133,7 @@ void Pair::on(const PortChanged &port)
 void Pair::on(const BatchDone &done)
 {
     busy_ = false;
+    const std::size_t guarded = guards_.size();
     for (const auto &outcome : done.outcomes) {
         Attempts &attempts = attempts_[outcome.step.text()];
         if (outcome.error) {
@@ -155,9 +149,13 @@ void Pair::on(const BatchDone &done)
         }
         for (auto &[child, lane] : lanes_)
             if (lane.view.side[Side::primary].name == outcome.step.interface ||
-                lane.view.side[Side::secondary].name == outcome.step.interface)
+                lane.view.side[Side::secondary].name == outcome.step.interface) {
+                noteGuard(outcome.step, lane.view);
                 predict(outcome.step, lane.view);
+            }
     }
+    if (guards_.size() != guarded)
+        act(Save{});
     if (moving_) {
         moves_.back().steps += done.outcomes.size();
         moves_.back().failed += static_cast<std::size_t>(
@@ -210,10 +208,12 @@ void Pair::start()
     if (journal_) {
         active_ = journal_->active;
         moveCount_ = journal_->moves;
+        guards_ = journal_->guards;
         for (const auto &entry : journal_->lanes) {
             LaneState &lane = lanes_[entry.child];
             lane.index = entry.index;
             lane.identity = entry.identity;
+            lane.own = entry.own;
             lane.restoring = !journal_->clean;
         }
         decided(Severity::info, "going on with " + name(active_));
@@ -245,6 +245,18 @@ void Pair::see(LaneState &lane, bool lost)
         adopt(lane);
 }
 
+void Pair::noteGuard(const Step &step, const Lane &before)
+{
+    if (step.act != Act::setting || step.value != "1" || !isGuard(step.name))
+        return;
+    for (const auto &interface : before.side.values) {
+        const auto was = interface.settings.find(step.name);
+        if (interface.name == step.interface && was != interface.settings.end() &&
+            was->second == "0")
+            guards_.emplace(interface.index, step.name);
+    }
+}
+
 // Attempts at what is no longer called for
 void Pair::forget()
 {
@@ -270,7 +282,8 @@ void Pair::forget()
 void Pair::adopt(LaneState &lane)
 {
     const Interface &active = lane.view.side[active_];
-    Items identity = identityOf(active);
+    std::erase_if(lane.own, [&](const Item &item) { return !has(active.items, item); });
+    Items identity = without(identityOf(active), lane.own);
     for (const auto &item : lane.identity)
         if (!has(identity, item) && isSick({Act::put, active.name, active.index, item, {}, {}}))
             identity.push_back(item);
@@ -374,6 +387,7 @@ void Pair::move(Side to, const std::string &cause)
     decided(Severity::notice, "moving from " + name(active_) + " to " + name(to) + ": " + cause);
     active_ = to;
     moving_ = true;
+    told_ = false;
     held_ = false;
     waiting_.clear();
     announceAt_.reset();
@@ -382,8 +396,10 @@ void Pair::move(Side to, const std::string &cause)
     if (moves_.size() > movesKept)
         moves_.pop_front();
     // The new one is believed only when it has been seen to have everything.
-    for (auto &[child, lane] : lanes_)
+    for (auto &[child, lane] : lanes_) {
         lane.restoring = true;
+        lane.own = without(identityOf(lane.view.side[to]), lane.identity);
+    }
     attempts_.clear();
 }
 
@@ -393,8 +409,10 @@ void Pair::reconcile()
     if (!started_ || busy_)
         return;
     Steps steps = puts();
-    if (steps.empty())
+    if (steps.empty()) {
+        tellPeers();
         steps = drops();
+    }
     if (steps.empty()) {
         settle();
         steps = standbySteps();
@@ -494,20 +512,29 @@ void Pair::settle()
     }
 }
 
+// The active interface has everything. What the other still has of it can wait: the
+// peers cannot.
+void Pair::tellPeers()
+{
+    if (!moving_ || told_)
+        return;
+    told_ = true;
+    moves_.back().moved = now_;
+    announcements_ = 0;
+    announce();
+}
+
 void Pair::finishMove()
 {
     moving_ = false;
     addressed_ = false;
-    moves_.back().moved = now_;
-    announcements_ = 0;
-    announce();
     act(Save{});
     act(Look{});
-    decided(Severity::notice, name(active_) + " has the identity after " +
-                                  std::to_string((now_ - moves_.back().event).count()) +
-                                  " us, with " + std::to_string(moves_.back().steps) +
-                                  " changes, of which " + std::to_string(moves_.back().failed) +
-                                  " failed");
+    decided(Severity::notice,
+            name(active_) + " has the identity after " +
+                std::to_string((moves_.back().moved - moves_.back().event).count()) + " us, with " +
+                std::to_string(moves_.back().steps) + " changes, of which " +
+                std::to_string(moves_.back().failed) + " failed");
 }
 
 // A lost announcement must not strand a peer: it is repeated.
@@ -535,33 +562,6 @@ void Pair::announce()
 }
 
 // What is said
-
-std::vector<std::string> Pair::standbyLacks() const
-{
-    std::vector<std::string> lacks;
-    const Side side = other(active_);
-    if (!health_[side].good())
-        lacks.push_back(health_[side].why());
-    if (const auto why = unfit(side); !why.empty())
-        lacks.push_back(why);
-    for (const auto &[child, lane] : lanes_) {
-        const Interface &active = lane.view.side[active_];
-        const Interface &standby = lane.view.side[side];
-        if (child && !standby.index)
-            lacks.push_back("there is no " + standby.name);
-        if (active.index && standby.index)
-            for (const auto &step : planStandby(active, standby, child != 0))
-                lacks.push_back("not done: " + step.text());
-    }
-    return lacks;
-}
-
-const std::string &Pair::name(Side side) const
-{
-    static const std::string unknown = "?";
-    const auto lane = lanes_.find(0);
-    return lane == lanes_.end() ? unknown : lane->second.view.side[side].name;
-}
 
 void Pair::decided(Severity severity, const std::string &text)
 {

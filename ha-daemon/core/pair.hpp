@@ -6,7 +6,8 @@
 // seen is compared with that. A failover changes which interface is the active
 // one, a restart reads it from the journal; the rest is the same.
 //
-// The identity is what the active interface was seen to have while it was up. An
+// The identity is what the active interface was seen to have while it was up, but for
+// what it had of its own while it stood by. An
 // interface that has been down or away, or whose messages were lost, is given
 // back what it has lost before what it has is believed again.
 #pragma once
@@ -37,6 +38,7 @@ struct Attempts {
 struct LaneState {
     Lane view;
     Items identity;
+    Items own;       // of the active interface, from before it was that: stays where it is
     Both<int> index; // as last seen
     bool restoring = false;
 };
@@ -70,6 +72,10 @@ class Pair
     // What a successor has to know; @ending: nobody is in charge until then.
     [[nodiscard]] Journal journal(bool ending) const;
 
+    // What to do last, if no other daemon follows: what the interfaces needed only as
+    // a pair is as before.
+    [[nodiscard]] Steps farewell() const;
+
     void configure(Policy policy) { policy_ = policy; }
 
     [[nodiscard]] bool started() const { return started_; }
@@ -94,6 +100,7 @@ class Pair
     void on(const SwitchAsked &);
 
     void start();
+    void noteGuard(const Step &step, const Lane &before);
     void see(LaneState &lane, bool lost);
     void forget();
     void adopt(LaneState &lane);
@@ -103,6 +110,7 @@ class Pair
     void move(Side to, const std::string &cause);
     void reconcile();
     void settle();
+    void tellPeers();
     void finishMove();
     void announce();
     [[nodiscard]] Steps puts();
@@ -127,9 +135,11 @@ class Pair
     Both<Health> health_;
     Both<std::string> port_; // why the port does not work
     std::map<std::string, Attempts> attempts_;
-    std::set<int> woken_; // indexes of interfaces that were set up once
-    bool busy_ = false;   // a batch is under way
+    Journal::Guards guards_; // given back in the end
+    std::set<int> woken_;    // indexes of interfaces that were set up once
+    bool busy_ = false;      // a batch is under way
     bool moving_ = false;
+    bool told_ = false;      // the peers, of the move under way
     bool addressed_ = false; // the active interface was given an address
     bool held_ = false;      // switched by hand: no failback
     std::string waiting_;    // why nothing is done about a failure

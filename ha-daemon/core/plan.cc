@@ -15,11 +15,6 @@ namespace
 // away would take others along.
 constexpr std::array guards{"arp_ignore", "promote_secondaries"};
 
-bool isGuard(const std::string &name, const std::string &value)
-{
-    return value == "0" && std::ranges::find(guards, name) != guards.end();
-}
-
 Step itemStep(Act act, const Interface &interface, const Item &item)
 {
     return {act, interface.name, interface.index, item, {}, {}};
@@ -31,6 +26,11 @@ Step valueStep(Act act, const Interface &interface, std::string name, std::strin
 }
 
 } // namespace
+
+bool isGuard(const std::string &name)
+{
+    return std::ranges::find(guards, name) != guards.end();
+}
 
 Items identityOf(const Interface &interface)
 {
@@ -81,7 +81,7 @@ Steps planGuard(const Interface &interface)
     if (!interface.index)
         return steps;
     for (const auto &[name, value] : interface.settings)
-        if (isGuard(name, value))
+        if (value == "0" && isGuard(name))
             steps.push_back(valueStep(Act::setting, interface, name, "1"));
     return steps;
 }
@@ -98,7 +98,8 @@ Steps planStandby(const Interface &active, const Interface &standby, bool wake)
         steps.push_back(valueStep(Act::mtu, standby, {}, std::to_string(active.mtu)));
     for (const auto &[name, value] : active.settings) {
         const auto there = standby.settings.find(name);
-        if (there != standby.settings.end() && there->second != value && !isGuard(name, value))
+        if (there != standby.settings.end() && there->second != value &&
+            !(value == "0" && isGuard(name)))
             steps.push_back(valueStep(Act::setting, standby, name, value));
     }
     if (wake && !standby.up)

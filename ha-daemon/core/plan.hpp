@@ -32,6 +32,9 @@ namespace openipoib::ha
 // Settings that an interface of a pair needs whatever it has now.
 [[nodiscard]] Steps planGuard(const Interface &interface);
 
+// Whether @name is one of those.
+[[nodiscard]] bool isGuard(const std::string &name);
+
 // What will be seen once @step has been done.
 void predict(const Step &step, Lane &lane);
 

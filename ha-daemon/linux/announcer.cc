@@ -23,28 +23,6 @@ namespace
 
 constexpr std::size_t hardwareBytes = 20;
 
-io::Result<void> announce4(const netlink::Link &link, io::View address)
-{
-    const std::string what = link.name + ": ARP announcement";
-    const io::UniqueFd fd(::socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!fd)
-        return io::systemFail(what);
-    // sockaddr_ll ends with 8 bytes of hardware address; the kernel takes more.
-    std::array<std::uint8_t, offsetof(sockaddr_ll, sll_addr) + hardwareBytes> raw{};
-    sockaddr_ll to{};
-    to.sll_family = AF_PACKET;
-    to.sll_protocol = htons(ETH_P_ARP);
-    to.sll_ifindex = link.index;
-    to.sll_halen = hardwareBytes;
-    std::memcpy(raw.data(), &to, offsetof(sockaddr_ll, sll_addr));
-    std::memcpy(raw.data() + offsetof(sockaddr_ll, sll_addr), link.broadcast.data(), hardwareBytes);
-    const io::Bytes packet = arpReply(link.address, address);
-    if (::sendto(fd.get(), packet.data(), packet.size(), 0,
-                 reinterpret_cast<const sockaddr *>(raw.data()), raw.size()) < 0)
-        return io::systemFail(what);
-    return {};
-}
-
 io::Result<void> announce6(const netlink::Link &link, io::View address)
 {
     const std::string what = link.name + ": neighbour advertisement";
@@ -77,22 +55,32 @@ io::Result<void> announce6(const netlink::Link &link, io::View address)
     return {};
 }
 
-} // namespace
-
-io::Bytes arpReply(io::View hardware, io::View address)
+io::Bytes arp(unsigned operation, io::View fromHardware, io::View from, io::View toHardware,
+              io::View to)
 {
     io::Bytes out;
     io::append<2>(out, ARPHRD_INFINIBAND);
     io::append<2>(out, ETH_P_IP);
-    io::append<1>(out, hardware.size());
-    io::append<1>(out, address.size());
-    io::append<2>(out, ARPOP_REPLY);
-    // Sender and target are the same: that is what tells an announcement.
-    for (int i = 0; i < 2; ++i) {
-        io::append(out, hardware);
-        io::append(out, address);
-    }
+    io::append<1>(out, fromHardware.size());
+    io::append<1>(out, from.size());
+    io::append<2>(out, operation);
+    for (const io::View part : {fromHardware, from, toHardware, to})
+        io::append(out, part);
     return out;
+}
+
+} // namespace
+
+io::Bytes arpReply(io::View hardware, io::View address)
+{
+    // Sender and target are the same: that is what tells an announcement.
+    return arp(ARPOP_REPLY, hardware, address, hardware, address);
+}
+
+io::Bytes arpProbe(io::View hardware, io::View address)
+{
+    return arp(ARPOP_REQUEST, hardware, io::Bytes(address.size()), io::Bytes(hardware.size()),
+               address);
 }
 
 io::Bytes advertisement(io::View hardware, io::View address, bool router)
@@ -114,11 +102,47 @@ io::Bytes advertisement(io::View hardware, io::View address, bool router)
     return out;
 }
 
-io::Result<void> announce(const netlink::Link &link, io::View address)
+io::Result<Announcer> Announcer::open()
+{
+    io::UniqueFd packets(::socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!packets)
+        return io::systemFail("socket for ARP announcements");
+    return Announcer(std::move(packets));
+}
+
+// ARP, to this hardware address
+io::Result<void> Announcer::send(const netlink::Link &link, io::View packet,
+                                 io::View hardware) const
+{
+    // sockaddr_ll ends with 8 bytes of hardware address; the kernel takes more.
+    std::array<std::uint8_t, offsetof(sockaddr_ll, sll_addr) + hardwareBytes> raw{};
+    sockaddr_ll to{};
+    to.sll_family = AF_PACKET;
+    to.sll_protocol = htons(ETH_P_ARP);
+    to.sll_ifindex = link.index;
+    to.sll_halen = hardwareBytes;
+    std::memcpy(raw.data(), &to, offsetof(sockaddr_ll, sll_addr));
+    std::memcpy(raw.data() + offsetof(sockaddr_ll, sll_addr), hardware.data(), hardwareBytes);
+    if (::sendto(packets_.get(), packet.data(), packet.size(), 0,
+                 reinterpret_cast<const sockaddr *>(raw.data()), raw.size()) < 0)
+        return io::systemFail(link.name + ": ARP");
+    return {};
+}
+
+io::Result<void> Announcer::announce(const netlink::Link &link, io::View address) const
 {
     if (link.address.size() != hardwareBytes || link.broadcast.size() != hardwareBytes)
         return io::fail(EINVAL, link.name + ": not an IPoIB interface");
-    return address.size() == 4 ? announce4(link, address) : announce6(link, address);
+    return address.size() == 4 ? send(link, arpReply(link.address, address), link.broadcast)
+                               : announce6(link, address);
+}
+
+io::Result<void> Announcer::probe(const netlink::Link &link, io::View address,
+                                  io::View hardware) const
+{
+    if (link.address.size() != hardwareBytes || hardware.size() != hardwareBytes)
+        return io::fail(EINVAL, link.name + ": not an IPoIB interface");
+    return send(link, arpProbe(link.address, address), hardware);
 }
 
 } // namespace openipoib::ha

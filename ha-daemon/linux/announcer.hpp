@@ -6,7 +6,10 @@
 
 #include "io/bytes.hpp"
 #include "io/error.hpp"
+#include "io/unique_fd.hpp"
 #include "netlink/link.hpp"
+
+#include <utility>
 
 namespace openipoib::ha
 {
@@ -14,10 +17,33 @@ namespace openipoib::ha
 // The payload of an ARP reply that says that @address (4 bytes) is at @hardware.
 [[nodiscard]] io::Bytes arpReply(io::View hardware, io::View address);
 
+// The payload of an ARP request for @address (4 bytes) by one who has no address yet
+// (RFC 5227, a probe): nobody learns anything from it, and who has it answers.
+[[nodiscard]] io::Bytes arpProbe(io::View hardware, io::View address);
+
 // A neighbour advertisement, without its checksum.
 [[nodiscard]] io::Bytes advertisement(io::View hardware, io::View address, bool router);
 
-// To everybody on the link. @address: 4 or 16 bytes.
-[[nodiscard]] io::Result<void> announce(const netlink::Link &link, io::View address);
+class Announcer
+{
+  public:
+    [[nodiscard]] static io::Result<Announcer> open();
+
+    // To everybody on the link. @address: 4 or 16 bytes.
+    [[nodiscard]] io::Result<void> announce(const netlink::Link &link, io::View address) const;
+    // One packet to whoever has the IPv4 @address at @hardware, and one back: then both
+    // ends know a path to the other.
+    [[nodiscard]] io::Result<void> probe(const netlink::Link &link, io::View address,
+                                         io::View hardware) const;
+
+  private:
+    explicit Announcer(io::UniqueFd packets) : packets_(std::move(packets)) {}
+
+    [[nodiscard]] io::Result<void> send(const netlink::Link &link, io::View packet,
+                                        io::View hardware) const;
+
+    // Kept: the kernel takes tens of milliseconds to close a packet socket.
+    io::UniqueFd packets_;
+};
 
 } // namespace openipoib::ha

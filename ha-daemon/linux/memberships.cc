@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <iterator>
 #include <set>
 #include <vector>
 
@@ -144,6 +145,12 @@ void Memberships::mirror(int first, int second)
         if (ours && users > (own_.contains(membership) ? 1U : 0U))
             wanted.insert(membership.second);
     }
+    const auto isGone = [&](int index) { return index && index != first && index != second; };
+    if (isGone(interfaces_.first) || isGone(interfaces_.second))
+        std::ranges::set_difference(wanted_, wanted, std::inserter(kept_, kept_.end()));
+    wanted.insert(kept_.begin(), kept_.end());
+    wanted_ = wanted;
+    interfaces_ = {first, second};
     std::erase_if(own_, [&](const auto &one) {
         const auto &[index, group] = one.first;
         return (index != first && index != second) || !wanted.contains(group);

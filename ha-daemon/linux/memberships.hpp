@@ -7,6 +7,7 @@
 #include "io/unique_fd.hpp"
 
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -27,13 +28,17 @@ class Memberships
 {
   public:
     // Join on each of the two interfaces what others have joined on one of them,
-    // leave what nobody else wants.
+    // leave what nobody else wants. When one of them is gone, programs have lost what
+    // they had joined on it without having left: that is kept from then on.
     void mirror(int first, int second);
 
     [[nodiscard]] std::size_t count() const { return own_.size(); }
 
   private:
     std::map<Membership, io::UniqueFd> own_;
+    std::set<io::Bytes> wanted_; // groups, when looked at last
+    std::set<io::Bytes> kept_;
+    std::pair<int, int> interfaces_; // when looked at last
 };
 
 } // namespace openipoib::ha

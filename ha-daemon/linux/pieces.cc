@@ -460,4 +460,18 @@ io::Bytes addressBytes(const Item &item)
     return local.empty() ? peer : local;
 }
 
+std::optional<Peer> peerOf(const Item &item)
+{
+    if (item.kind != Kind::neighbour && item.kind != Kind::peer)
+        return std::nullopt;
+    Peer peer;
+    eachAttribute(attributesOf<ndmsg>(item.body), [&](int type, io::View value) {
+        if (type == NDA_DST)
+            peer.address.assign(value.begin(), value.end());
+        else if (type == NDA_LLADDR)
+            peer.hardware.assign(value.begin(), value.end());
+    });
+    return peer;
+}
+
 } // namespace openipoib::ha

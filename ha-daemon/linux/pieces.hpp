@@ -27,4 +27,11 @@ namespace openipoib::ha
 // Of an address item; empty if it is none. 4 or 16 bytes.
 [[nodiscard]] io::Bytes addressBytes(const Item &item);
 
+// Of a neighbour or peer; nullopt if the item is none.
+struct Peer {
+    io::Bytes address; // 4 or 16 bytes
+    io::Bytes hardware;
+};
+[[nodiscard]] std::optional<Peer> peerOf(const Item &item);
+
 } // namespace openipoib::ha

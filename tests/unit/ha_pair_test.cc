@@ -63,6 +63,28 @@ TEST_F(HaPair, NothingIsMovedWithoutCause)
     EXPECT_TRUE(world.pair->standbyLacks().empty());
 }
 
+TEST_F(HaPair, WhatOnlyAPairNeedsIsGivenBackInTheEnd)
+{
+    auto &primary = world.kernel.side[Side::primary].settings;
+    auto &secondary = world.kernel.side[Side::secondary].settings;
+    world.start();
+    world.quiesce();
+    EXPECT_EQ(primary["arp_ignore"], "1");
+    EXPECT_EQ(primary["promote_secondaries"], "1");
+    EXPECT_EQ(secondary["arp_ignore"], "1");
+    // One that is killed leaves them to the next.
+    world.kill();
+    world.start();
+    world.quiesce();
+    primary["promote_secondaries"] = "2"; // somebody's wish, for both
+    world.look();
+    world.stop();
+    EXPECT_EQ(primary["arp_ignore"], "0");
+    EXPECT_EQ(primary["promote_secondaries"], "2");
+    EXPECT_EQ(secondary["arp_ignore"], "0");
+    EXPECT_EQ(secondary["promote_secondaries"], "2");
+}
+
 TEST_F(HaPair, FailoverMovesEverythingInOrder)
 {
     world.start();
@@ -77,7 +99,7 @@ TEST_F(HaPair, FailoverMovesEverythingInOrder)
             "ib1: add address 10.0.0.1/24", "ib1: add address 10.0.0.9/24",
             "ib1: add address fd00::1/64", "ib1: add rule from all iif", "ib1: add route default",
             "ib1: add route fd01::/64", "ib1: add neighbour 10.0.0.7", "ib1: add peer 10.0.0.2",
-            "ib0: remove neighbour 10.0.0.7", "ib0: remove route fd01::/64",
+            "announcement", "ib0: remove neighbour 10.0.0.7", "ib0: remove route fd01::/64",
             "ib0: remove rule from all iif", "ib0: remove address fd00::1/64",
             "ib0: remove address 10.0.0.9/24", "ib0: remove address 10.0.0.1/24"}));
     ASSERT_EQ(world.pair->moves().size(), 1u);
@@ -87,6 +109,28 @@ TEST_F(HaPair, FailoverMovesEverythingInOrder)
     EXPECT_LE(move.decided, move.moved);
     EXPECT_LE(move.moved, move.announced);
     EXPECT_EQ(move.failed, 0u);
+}
+
+TEST_F(HaPair, WhatTheSecondaryHasOfItsOwnStaysThere)
+{
+    const Items own{item(Kind::address4, "10.1.0.1/24"), item(Kind::route6, "fd02::/64")};
+    for (const auto &one : own)
+        world.kernel.give(Side::secondary, one);
+    world.start();
+    cut(Side::primary);
+    world.quiesce();
+    world.kernel.give(Side::secondary, item(Kind::address4, "10.0.0.3/24")); // for who is active
+    world.look();
+    mend(Side::primary);
+    // Also by one that comes after.
+    world.kill();
+    world.start();
+    world.tell(SwitchAsked{});
+    world.quiesce();
+    EXPECT_EQ(world.active(), Side::primary);
+    world.expectOn(Side::primary, identity);
+    world.expectOn(Side::primary, {item(Kind::address4, "10.0.0.3/24")});
+    world.expectOn(Side::secondary, own);
 }
 
 TEST_F(HaPair, AnnouncementsAreRepeatedAndEnd)

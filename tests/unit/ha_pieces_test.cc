@@ -221,6 +221,18 @@ TEST(HaAnnouncer, AnArpReplyNamesItselfTwice)
     EXPECT_TRUE(std::equal(packet.begin() + 8, packet.begin() + 32, packet.begin() + 32));
 }
 
+TEST(HaAnnouncer, AnArpProbeNamesNoSender)
+{
+    const io::Bytes hardware(20, 0xAB);
+    const io::Bytes packet = arpProbe(hardware, io::Bytes{10, 0, 0, 2});
+    ASSERT_EQ(packet.size(), 8u + 2 * 24);
+    EXPECT_EQ((io::Bytes{packet.begin(), packet.begin() + 8}),
+              (io::Bytes{0, 32, 8, 0, 20, 4, 0, 1}));
+    EXPECT_EQ((io::Bytes{packet.begin() + 8, packet.begin() + 28}), hardware);
+    EXPECT_EQ((io::Bytes{packet.begin() + 28, packet.begin() + 52}), io::Bytes(24));
+    EXPECT_EQ((io::Bytes{packet.begin() + 52, packet.end()}), (io::Bytes{10, 0, 0, 2}));
+}
+
 TEST(HaAnnouncer, AnAdvertisementOverrides)
 {
     const io::Bytes packet = advertisement(io::Bytes(20, 0xAB), io::Bytes(16, 0xFD), false);

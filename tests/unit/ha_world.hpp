@@ -152,7 +152,7 @@ class World
     Time now{1'000'000};
     int stepsUntilKill = -1; // -1: it lives
     unsigned announcements = 0;
-    std::vector<std::string> done; // steps that changed something
+    std::vector<std::string> done; // steps, and that the peers were told
     std::vector<std::string> said;
 
     void start()
@@ -174,6 +174,8 @@ class World
     }
     void stop()
     {
+        for (const auto &step : pair->farewell())
+            EXPECT_EQ(kernel.execute(step), 0) << step.text();
         saved = writeJournal(pair->journal(true));
         kill();
     }
@@ -274,6 +276,7 @@ class World
             perform(*batch);
         else if (std::holds_alternative<Announce>(action)) {
             ++announcements;
+            done.push_back("announcement");
             tell(Announced{});
         } else if (std::holds_alternative<Look>(action))
             looking_ = true;

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// What a pair leaves to the next daemon, to the system, and to those who ask.
+#include "ha-daemon/core/pair.hpp"
+#include "ha-daemon/core/plan.hpp"
+
+namespace openipoib::ha
+{
+
+Journal Pair::journal(bool ending) const
+{
+    if (!started_ && journal_)
+        return *journal_;
+    Journal out{.active = active_,
+                .clean = ending && started_,
+                .moves = moveCount_,
+                .lanes = {},
+                .guards = ending ? Journal::Guards() : guards_};
+    for (const auto &[child, lane] : lanes_) {
+        out.lanes.push_back({child, lane.index, lane.identity, lane.own});
+        if (lane.restoring && !lane.identity.empty())
+            out.clean = false;
+    }
+    return out;
+}
+
+Steps Pair::farewell() const
+{
+    Steps steps;
+    for (const auto &[child, lane] : lanes_)
+        for (const auto &interface : lane.view.side.values)
+            for (const auto &[name, value] : interface.settings)
+                if (value == "1" && guards_.contains({interface.index, name}))
+                    steps.push_back({Act::setting, interface.name, interface.index, {}, name, "0"});
+    return steps;
+}
+
+std::vector<std::string> Pair::standbyLacks() const
+{
+    std::vector<std::string> lacks;
+    const Side side = other(active_);
+    if (!health_[side].good())
+        lacks.push_back(health_[side].why());
+    if (const auto why = unfit(side); !why.empty())
+        lacks.push_back(why);
+    for (const auto &[child, lane] : lanes_) {
+        const Interface &active = lane.view.side[active_];
+        const Interface &standby = lane.view.side[side];
+        if (child && !standby.index)
+            lacks.push_back("there is no " + standby.name);
+        if (active.index && standby.index)
+            for (const auto &step : planStandby(active, standby, child != 0))
+                lacks.push_back("not done: " + step.text());
+    }
+    return lacks;
+}
+
+const std::string &Pair::name(Side side) const
+{
+    static const std::string unknown = "?";
+    const auto lane = lanes_.find(0);
+    return lane == lanes_.end() ? unknown : lane->second.view.side[side].name;
+}
+
+} // namespace openipoib::ha
