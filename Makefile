@@ -4,7 +4,8 @@
 SHELL := /bin/bash
 KERNELS := 6.1 6.12
 
-.PHONY: help demo test check modules unit test-kunit test-debug test-packages guests vm bench lab-up lab-down lab-status lab-shell \
+.PHONY: help demo test check modules unit test-kunit test-debug test-packages guests vm bench bench-ha test-ha \
+	lab-up lab-down lab-status lab-shell \
 	bootstrap format clean install uninstall
 
 help: ## list the entry points
@@ -47,6 +48,12 @@ vm: bootstrap ## tests on two virtual hosts
 
 bench: bootstrap ## throughput against the in-tree driver (BENCH="--kernel 6.12")
 	@tests/bench/ratio $(BENCH)
+
+bench-ha: bootstrap ## failovers of ipoib-ha beside kernel bonding (BENCH="--failovers 4")
+	@tests/bench/ha $(BENCH)
+
+test-ha: bootstrap ## ipoib-ha while ports fail in all ways (HA="--kernel 6.1 --driver ours")
+	@/usr/bin/python3 -m pytest -v -p no:cacheprovider tests/vm -m ha --full $(HA)
 
 lab-up: bootstrap ## start the virtual hosts h1 and h2 (LAB="--kernel 6.12")
 	@scripts/lab up $(LAB)

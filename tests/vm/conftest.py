@@ -35,6 +35,7 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     config.addinivalue_line("markers", "smoke: runs on every kernel")
     config.addinivalue_line("markers", "full: runs with --full only")
+    config.addinivalue_line("markers", "ha: about ipoib-ha")
     config.addinivalue_line("markers", "labs(drivers, mtus, ports): the labs a test runs on")
     config.addinivalue_line("markers", "ours_only: about what the in-tree driver does worse")
 
@@ -78,7 +79,9 @@ def pytest_collection_modifyitems(config, items):
     its cases the scan for leaks, which takes longer than most of them.
     """
     def lab_of(item):
-        return item.callspec.params.get("lab_config") if hasattr(item, "callspec") else None
+        # Not a Config where the options leave a test no lab: pytest skips it.
+        found = item.callspec.params.get("lab_config") if hasattr(item, "callspec") else None
+        return found if isinstance(found, Config) else None
 
     if not config.getoption("--full"):
         long = [item for item in items if item.get_closest_marker("full")]
@@ -96,19 +99,29 @@ def pytest_collection_modifyitems(config, items):
         item.add_marker(pytest.mark.timeout(TEST_SECONDS * factor))
 
 
+# What record_property(name, ...) notes -> title and format of a table's row
+TABLES = {
+    "program": ("programs", "{:44} {:27} {:8} {:6.1f} s", None),
+    "failover": ("failovers", "{:26} {:34} {:>9} {:>6} {:>6} {:>9} {:>8} {:>8}",
+                 ("cause", "where", "outage ms", "lost", "moves", "last ms", "MB", "answers")),
+}
+
+
 def pytest_terminal_summary(terminalreporter):
-    """The table of programs: what record_property("program", ...) has noted."""
-    rows = {}
+    """The tables of what tests have noted, each row once."""
+    found = {name: {} for name in TABLES}
     for reports in terminalreporter.stats.values():
         for report in reports:
             for name, value in getattr(report, "user_properties", []):
-                if name == "program":
-                    rows.setdefault(value[:3], value)
-    if not rows:
-        return
-    terminalreporter.section("programs")
-    for program, where, result, seconds in rows.values():
-        terminalreporter.write_line(f"{program:44} {where:27} {result:8} {seconds:6.1f} s")
+                if name in TABLES:
+                    found[name].setdefault(tuple(value[:3]), value)
+    for name, rows in found.items():
+        title, form, head = TABLES[name]
+        if not rows:
+            continue
+        terminalreporter.section(title)
+        for row in ([head] if head else []) + list(rows.values()):
+            terminalreporter.write_line(form.format(*row))
 
 
 class _Current:

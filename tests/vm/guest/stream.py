@@ -2,13 +2,14 @@
 """A TCP stream whose every byte is checked; runs in a guest.
 
 usage: stream.py serve ADDRESS PORT
-       stream.py send ADDRESS PORT
+       stream.py send ADDRESS PORT [PAUSE]
 The server prints "listening", takes one connection and checks each byte
 against its position; on a line "total" on standard input it prints the bytes
 received so far; at the end of the stream "end BYTES". A wrong byte or a broken
 connection ends it with status 1.
 The sender sends until a line comes on its standard input, then closes and
-prints "sent BYTES".
+prints "sent BYTES". With PAUSE it rests so many seconds after each block of 64 KiB,
+for the host has other things to do.
 """
 
 import os
@@ -54,7 +55,7 @@ def serve(address, port):
                 inputs.remove(0)
 
 
-def send(address, port):
+def send(address, port, pause="0"):
     connection = socket.socket(family(address), socket.SOCK_STREAM)
     connection.connect((address, int(port)))
     total = 0
@@ -65,6 +66,8 @@ def send(address, port):
         if writable:
             at = total % PERIOD
             total += connection.send(PATTERN[at:at + PERIOD], socket.MSG_DONTWAIT)
+            if float(pause) and select.select([0], [], [], float(pause))[0]:
+                break
     connection.shutdown(socket.SHUT_WR)
     connection.recv(1)  # the server has read everything and closed
     print(f"sent {total}", flush=True)

@@ -1,0 +1,355 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""ipoib-ha on two hosts with two ports each, while ports fail in all ways.
+
+Each cause of failure meets TCP in bulk and as questions and answers, numbered UDP,
+multicast both ways, and RDMA CM, all at once. Each case is a row of the table at
+the end. They are no part of the default run: `make test-ha` runs them.
+"""
+
+import contextlib
+import json
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+
+from harness import HOSTS, TOP, ipv4, ipv6, on_hosts, other, until
+
+sys.path.insert(0, str(TOP / "tests" / "bench"))
+import ha_figures as figures  # noqa: E402
+from checklib import programs  # noqa: E402
+
+HA = programs.BIN / "ipoib-ha"
+PROBE = programs.BIN / "ha-probe"
+STREAM_PORT, ASK_PORT, PROBE_PORT, GROUP_PORT = 7301, 7302, 7303, 7304
+PROBE_MICROSECONDS = 2000
+STREAM_PAUSE = 0.02  # seconds: some 25 Mbit/s
+GROUP = "239.7.1.2"
+CONNECTED_MTU = 65520
+
+pytestmark = [pytest.mark.ha, pytest.mark.full, pytest.mark.labs(drivers=["ours", "intree"], ports=2)]
+
+
+class Daemon:
+    """ipoib-ha on a host, until the `with` block ends."""
+
+    def __init__(self, lab, host):
+        self.lab, self.host = lab, host
+
+    def __enter__(self):
+        self.process = self.lab.background(self.host, HA, "-p", "ib0", "-s", "ib1",
+                                           "--with-arping", "--with-multicast", "-v")
+        self.process.__enter__()
+        self.healthy()
+        return self
+
+    def __exit__(self, *_):
+        print(f"--- {self.host}: {self.lab.run(self.host, HA, 'explain', check=False).out}")
+        self.process.__exit__()
+
+    def healthy(self):
+        self.lab.wait(self.host, f"{HA} status > /dev/null", 60, "ipoib-ha finds nothing wrong")
+
+    def pair(self):
+        text = self.lab.out(self.host, HA, "status", "-j", check=False)
+        return json.loads(text)["pairs"][0] if text else {"interfaces": [], "moves": []}
+
+    def active(self):
+        return next((one["name"] for one in self.pair()["interfaces"] if one["active"]), None)
+
+    def becomes_active(self, name):
+        until(lambda: self.active() == name, 60,
+              lambda: f"{self.host}: {name} is active: {self.pair()}")
+
+    def switch_to(self, name):
+        if self.active() != name:
+            self.lab.run(self.host, HA, "switch", check=False)
+            self.becomes_active(name)
+
+
+class Traffic:
+    """All kinds of it between the addresses of h1 and h2; they are checked at the end."""
+
+    def __init__(self, lab):
+        self.lab = lab
+        self.stack = contextlib.ExitStack()
+
+    def __enter__(self):
+        start = self.stack.enter_context
+        helper = self.lab.helper_background
+        self.stream = start(helper("h2", "stream.py", "serve", ipv4("h2"), STREAM_PORT))
+        self.asked = start(helper("h2", "ask.py", "serve", ipv4("h2"), ASK_PORT))
+        self.echo = start(self.lab.background("h2", PROBE, "echo", ipv4("h2"), PROBE_PORT))
+        self.members = {host: start(helper(host, "multicast.py", "receive", GROUP, GROUP_PORT, "ib0"))
+                        for host in HOSTS}
+        assert [one.line() for one in (self.stream, self.asked, self.echo)] == [
+            "listening", "listening", "ready"]
+        assert [one.line() for one in self.members.values()] == ["joined"] * len(HOSTS)
+        self.sender = start(helper("h1", "stream.py", "send", ipv4("h2"), STREAM_PORT,
+                                   STREAM_PAUSE))
+        self.asker = start(helper("h1", "ask.py", "ask", ipv4("h2"), ASK_PORT))
+        self.probe = start(self.lab.background("h1", PROBE, "send", ipv4("h1"), ipv4("h2"),
+                                               PROBE_PORT, PROBE_MICROSECONDS))
+        assert self.probe.line() == "ready"
+        return self
+
+    def __exit__(self, *what):
+        return self.stack.__exit__(*what)
+
+    def totals(self):
+        """Bytes of the stream, questions answered, probes that have come back."""
+        found = []
+        for process in (self.stream, self.asker, self.probe):
+            process.tell("total")
+            found.append(int(process.line()))
+        return found
+
+    def flows(self, deadline=90):
+        """Wait until more of each kind has arrived."""
+        before = self.totals()
+
+        def more():
+            return all(now > then for now, then in zip(self.totals(), before))
+
+        until(more, deadline, lambda: f"more than {before}, but {self.totals()}")
+
+    def groups_reach(self, tag, devices):
+        """Multicast both ways; @devices: what each host sends by."""
+        for host, device in devices.items():
+            member = self.members[other(host)]
+
+            def arrives(name=f"{tag}-{host}", host=host, device=device, member=member):
+                self.lab.helper(host, "multicast.py", "send", GROUP, GROUP_PORT, device, 10, name)
+                member.tell(f"count {name}")
+                return int(member.line()) > 0
+
+            until(arrives, 30, f"the group's datagrams reach {other(host)}")
+
+    def finish(self):
+        """End all of it. Returns the log of the probes; no connection may be lost."""
+        self.asker.tell("end")
+        assert self.asker.line().startswith("end ")
+        assert self.asker.finish().status == 0
+        assert self.asked.finish().status == 0
+        self.sender.tell("end")
+        sent = self.sender.finish(90)
+        assert sent.status == 0, str(sent)
+        assert self.stream.finish(60).status == 0
+        return figures.arrivals(self.probe.stop().out)
+
+
+def rping(lab):
+    """RDMA CM to h2's address."""
+    with lab.background("h2", "rping", "-s", "-C", "3") as server:
+        lab.wait("h2", "rdma resource show cm_id | grep -q LISTEN", 20, "rping listens")
+        done = lab.run("h1", "rping", "-c", "-a", ipv4("h2"), "-C", "3", check=False)
+        assert done.status == 0, str(done)
+        server.finish(20)
+
+
+# Causes
+
+def pull(*ports):
+    return lambda lab: on_hosts(lambda port: lab.cable(port, "down"), ports)
+
+
+def plug(*ports):
+    return lambda lab: on_hosts(lambda port: lab.cable(port, "up"), ports)
+
+
+def command(*argv):
+    return lambda lab: lab.run("h2", *argv)
+
+
+def clear(lab):
+    lab.fault("clear")
+
+
+def add_devices(lab, *ports):
+    for port in ports:
+        lab.run("h2", "rdma", "link", "add", f"sib{port}", "type", "sib", "netdev", f"eth{port + 1}")
+        lab.wait("h2", f"test -d /sys/class/net/ib{port}", 20, f"there is an ib{port}")
+
+
+def add_all(lab):
+    """As a boot does: somebody sets the interfaces up."""
+    add_devices(lab, 0, 1)
+    set_up(lab)
+
+
+def set_up(lab):
+    lab.sh("h2", "ip link set ib0 up; ip link set ib1 up")
+
+
+def reload_driver(lab):
+    lab.run("h2", "modprobe", "-r", "ib_ipoib")
+    lab.run("h2", "modprobe", "ib_ipoib")
+    lab.wait("h2", "test -d /sys/class/net/ib0 -a -d /sys/class/net/ib1", 20, "the interfaces are back")
+
+
+def flap(lab):
+    """Both cables in turn, faster than anything can settle."""
+    for port in ["h2:0", "h2:1"] * 3:
+        lab.cable(port, "down")
+        lab.cable(port, "up")
+
+
+def there_and_back(lab, daemons):
+    """The first port fails and is mended, then the second."""
+    pull("h2:0")(lab)
+    daemons["h2"].becomes_active("ib1")
+    plug("h2:0")(lab)
+    daemons["h2"].healthy()
+    pull("h2:1")(lab)
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What goes wrong.
+
+    fail, repair: do it
+    on:           host -> interface that has its address meanwhile
+    flows:        whether anything arrives before the repair
+    sm:           the port of h1 whose subnet manager survives it
+    """
+
+    name: str
+    fail: Callable
+    repair: Callable
+    on: dict = field(default_factory=lambda: {"h2": "ib1"})
+    flows: bool = True
+    sm: int = 0
+
+
+def note(what, start=time.monotonic()):
+    """For who reads a failure, or wonders what takes long."""
+    print(f"[{time.monotonic() - start:7.1f} s] {what}")
+
+
+NOBODY = {}
+BOTH = {"h1": "ib1", "h2": "ib1"}
+CAUSES = [
+    Cause("cable pulled", pull("h2:0"), plug("h2:0")),
+    Cause("port of the switch down", lambda lab: lab.fault("port", "h2:1", "down"), clear),
+    Cause("switch dead", lambda lab: lab.fault("switch", "sw1", "down"), clear, on=BOTH, sm=1),
+    Cause("device deleted", command("rdma", "link", "del", "sib0"), lambda lab: add_devices(lab, 0)),
+    Cause("driver reloaded", reload_driver, set_up, on=NOBODY, flows=False),
+    Cause("HCA's module unloaded", command("modprobe", "-r", "sib"), add_all, on=NOBODY, flows=False),
+    Cause("interface set down", command("ip", "link", "set", "ib0", "down"),
+          command("ip", "link", "set", "ib0", "up")),
+    Cause("cables flap", flap, lambda _: None, on=NOBODY, flows=False),
+    Cause("both cables pulled", pull("h2:0", "h2:1"), plug("h2:0", "h2:1"), on=NOBODY, flows=False),
+    Cause("the peer fails, too", pull("h1:0", "h2:0"), plug("h1:0", "h2:0"), on=BOTH, sm=1),
+    Cause("there and back", there_and_back, plug("h2:1"), on={"h2": "ib0"}),
+]
+CASES = [pytest.param(cause, mode, id=f"{cause.name}-{mode}")
+         for mode in ("datagram", "connected") for cause in CAUSES]
+
+
+@contextlib.contextmanager
+def sm_on(lab, port):
+    """The subnet manager at this port of h1, and back at the first."""
+    if port:
+        _move_sm(lab, 0, port)
+    try:
+        yield
+    finally:
+        if port:
+            _move_sm(lab, port, 0)
+
+
+def _move_sm(lab, here, there):
+    lab.run("h1", "lab-sm", "stop", here)
+    lab.run("h1", "lab-sm", "start", there)
+    until(lambda: "SMINFO_MASTER" in lab.out("h2", "sminfo", "-C", "sib1", check=False), 40,
+          "h2 sees a master SM")
+
+
+@contextlib.contextmanager
+def in_mode(lab, mode):
+    """Both hosts' first interfaces in this mode; the daemons see to the others."""
+    def enter(host):
+        lab.sh(host, f"echo connected > /sys/class/net/ib0/mode; ip link set ib0 mtu {CONNECTED_MTU}")
+
+    def leave(host):
+        lab.sh(host, "for port in 0 1; do echo datagram > /sys/class/net/ib$port/mode; "
+               f"ip link set ib$port mtu {lab.config.ib_mtu - 4}; done")
+
+    try:
+        if mode == "connected":
+            on_hosts(enter)
+        yield
+    finally:
+        if mode == "connected":
+            on_hosts(leave)
+
+
+def as_found(lab):
+    """What a host loses when its interfaces or devices go, and nobody moves, comes back."""
+    def address(host):
+        for port in (0, 1):
+            lab.sh(host, f"ip link set ib{port} up; "
+                   f"ip addr replace {ipv4(host, port)}/24 dev ib{port}; "
+                   f"ip addr replace {ipv6(host, port)}/64 dev ib{port} nodad")
+
+    on_hosts(address)
+
+
+def sides(daemons):
+    return {host: daemon.active() for host, daemon in daemons.items()}
+
+
+def while_it_lasts(lab, cause, daemons, traffic):
+    for host, name in cause.on.items():
+        daemons[host].becomes_active(name)
+    if cause.flows:
+        traffic.flows()
+        note("traffic flows")
+        traffic.groups_reach("meanwhile", sides(daemons))
+        note("groups reach both")
+        rping(lab)
+
+
+@pytest.fixture(scope="session")
+def built():
+    programs.build(["ipoib-ha", "ha-probe"])
+
+
+@pytest.mark.usefixtures("built")
+@pytest.mark.parametrize(("cause", "mode"), CASES)
+def test_failover(lab, record_property, cause, mode):
+    with contextlib.ExitStack() as stack:
+        stack.callback(as_found, lab)
+        stack.enter_context(in_mode(lab, mode))
+        stack.enter_context(sm_on(lab, cause.sm))
+        traffic = stack.enter_context(Traffic(lab))
+        daemons = {host: stack.enter_context(Daemon(lab, host)) for host in HOSTS}
+        traffic.flows()
+        note(f"traffic flows; now: {cause.name}")
+        try:
+            if cause.fail is there_and_back:
+                cause.fail(lab, daemons)
+            else:
+                cause.fail(lab)
+            while_it_lasts(lab, cause, daemons, traffic)
+        finally:
+            note("repair")
+            cause.repair(lab)
+        for daemon in daemons.values():
+            daemon.healthy()
+        note("healthy")
+        traffic.flows()
+        moves = daemons["h2"].pair()["moves"]
+        for daemon in daemons.values():
+            daemon.switch_to("ib0")
+        traffic.flows()
+        note("as before")
+        amounts = traffic.totals()
+        gap = figures.silence(traffic.finish())
+    row = (cause.name, f"{lab.config} {mode}", f"{gap.seconds * 1000:.0f}", str(gap.lost),
+           str(len(moves)), f"{moves[-1]['announced_ms']:.1f}" if moves else "-",
+           f"{amounts[0] / 1e6:.1f}", str(amounts[1]))
+    record_property("failover", row)
+    print(" | ".join(row))
