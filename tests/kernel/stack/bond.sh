@@ -165,7 +165,7 @@ connected() {
 	for slave in ib2 ib3; do
 		"${N[@]}" sh -c "echo connected >/sys/class/net/$slave/mode"
 	done
-	far_end
+	far_end ib2 ib3
 	bond 0 --bond-name bond0 --bond-ip 10.10.10.1 --slaves ib0,ib1 --primary ib0 --take
 	is /sys/class/net/bond0/mtu 65520
 	is /sys/class/net/ib1/mode connected
@@ -179,21 +179,45 @@ connected() {
 	echo datagram >/sys/class/net/ib0/mode
 }
 
-# Back to back, both ends must prefer the same cable.
+children() {
+	local slave
+	step "slaves on a further partition"
+	"${N[@]}" ip link delete bond0
+	for slave in ib0 ib1; do
+		echo 0x8001 >/sys/class/net/$slave/create_child
+	done
+	for slave in ib2 ib3; do
+		"${N[@]}" sh -c "echo 0x8001 >/sys/class/net/$slave/create_child"
+	done
+	far_end ib2.8001 ib3.8001
+	bond 7 --bond-name bond0 --bond-ip 10.10.10.1 --slaves ib0.8001,ib1
+	says "in different partitions"
+	bond 0 --bond-name bond0 --bond-ip 10.10.10.1 --slaves ib0.8001,ib1.8001 --primary ib0.8001
+	wait_for 60 healthy
+	wait_for 30 reached
+	ip link set va0 down
+	wait_for 20 active_is ib1.8001
+	wait_for 20 reached
+	ip link set va0 up
+	bond 0 --stop --bond-name bond0
+}
+
+# far_end SLAVE SLAVE: back to back, both ends must prefer the same cable.
 far_end() {
-	"${N[@]}" "$IB_BOND" -n --bond-name bond0 --bond-ip 10.10.10.2 --slaves ib2,ib3 \
-		--primary ib2 >/run/commands
+	"${N[@]}" "$IB_BOND" -n --bond-name bond0 --bond-ip 10.10.10.2 --slaves "$1,$2" \
+		--primary "$1" >/run/commands
 	cat /run/commands
 	"${N[@]}" sh -e /run/commands
-	"${N[@]}" "$IB_BOND" check bond0 --ip 10.10.10.2 --slaves ib2,ib3 --primary ib2 ||
+	"${N[@]}" "$IB_BOND" check bond0 --ip 10.10.10.2 --slaves "$1,$2" --primary "$1" ||
 		fail "the commands of a dry run do not do the same"
 }
 
 # A driver within the kernel makes one of its own.
 ip link delete bond0 2>/dev/null || true
+partitions red=0x1
 two_cables
 step "the far end, by the commands of a dry run"
-far_end
+far_end ib2 ib3
 ip address add 10.0.0.1/24 dev ib0
 ip address add fd00::1/64 dev ib0 nodad
 ip link set ib0 up
@@ -214,6 +238,7 @@ step "a stop restores"
 bond 0 --stop --bond-name bond0
 [[ $(state) == "$before" ]] || fail "was $before, is $(state)"
 connected
+children
 step "away"
 "${N[@]}" ip link delete bond0
 for SM in "${SMS[@]}"; do
