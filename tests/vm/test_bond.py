@@ -245,6 +245,10 @@ def refused(lab, ib_bond, wrong):
 @pytest.mark.full
 @pytest.mark.labs(ports=2)
 def test_wrong_invocations_change_nothing(lab, ib_bond):
+    # What came before may have just set the interfaces up again.
+    for name in ("ib0", "ib1"):
+        lab.wait("h1", f"ip -6 address show dev {name} scope link -tentative | grep -q inet6", 20,
+                 f"{name} has its link-local address")
     refused(lab, ib_bond, WRONG)
     ib_bond("h1", "--bond-name", "bond0", "--bond-ip", bond_ip("h1"), "--slaves", "ib0,ib1",
             "--take")
