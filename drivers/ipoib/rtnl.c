@@ -32,15 +32,18 @@ static int link_check_mode(const struct ipoib_intf *intf,
 	return -EOPNOTSUPP;
 }
 
+/* The mode first: that may fail, and nothing is set by halves. */
 static int link_set(struct ipoib_intf *intf, struct nlattr *data[])
 {
-	if (data[IFLA_IPOIB_UMCAST])
+	int err = 0;
+
+	if (data[IFLA_IPOIB_MODE])
+		err = ipoib_cm_set_mode(intf,
+					link_wants_connected(data[IFLA_IPOIB_MODE]));
+	if (!err && data[IFLA_IPOIB_UMCAST])
 		ipoib_mcast_set_umcast(intf,
 				       nla_get_u16(data[IFLA_IPOIB_UMCAST]));
-	if (!data[IFLA_IPOIB_MODE])
-		return 0;
-	return ipoib_cm_set_mode(intf,
-				 link_wants_connected(data[IFLA_IPOIB_MODE]));
+	return err;
 }
 
 /* What a new child cannot have; @parent stands for the HCA. */
