@@ -76,9 +76,9 @@ PREFIX ?= /usr
 install: ## programs, service, man pages, sources for DKMS (PREFIX=/usr DESTDIR=)
 	@cmake -S . -B $(INSTALL_BUILD) -G Ninja -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DOPENIPOIB_TESTS=OFF > /dev/null
 	@cmake --build $(INSTALL_BUILD)
-	@for component in tools fabric dkms; do \
+	@for component in tools fabric lab dkms; do \
 		cmake --install $(INSTALL_BUILD) --component $$component || exit; done
-	@awk 1 $(INSTALL_BUILD)/install_manifest_{tools,fabric,dkms}.txt > $(INSTALL_BUILD)/installed
+	@awk 1 $(INSTALL_BUILD)/install_manifest_{tools,fabric,lab,dkms}.txt > $(INSTALL_BUILD)/installed
 
 uninstall: ## remove what install has installed; openib.conf stays (DESTDIR=)
 	@scripts/uninstall $(INSTALL_BUILD)/installed

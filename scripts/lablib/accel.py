@@ -13,7 +13,8 @@ from pathlib import Path
 
 from .initramfs import PROBE_MARK
 from .qemu import BINARY
-from .state import BUILD, LabError
+from .error import LabError
+from .state import BUILD
 
 PROBE_SECONDS = 6
 

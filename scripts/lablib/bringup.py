@@ -5,11 +5,9 @@ import time
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from pathlib import Path
 
-from checklib import programs
-
-from . import accel, client, daemon, fabric, initramfs, layer, splats, state
+from . import accel, client, daemon, fabric, initramfs, layer, place, splats, state
 from .plan import IB_MTU_CODES
-from .state import LabError
+from .error import LabError
 
 # Deadlines for a stock kernel; a plan's slowness stretches them.
 BOOT_SECONDS = 90
@@ -45,20 +43,13 @@ def prepare(plan, kernel, progress):
                           strict=True))
         if plan["topology"] is not None:
             progress("ibfabric")
-            plan["options"]["ibfabric"] = _ibfabric()
+            place.provide(fabric.PROGRAMS)
+            plan["options"]["ibfabric"] = str(place.BIN / "ibfabric")
         plan["options"]["accel"], why = chosen.result()
         for host in plan["hosts"]:
             host |= {"image": str(kernel.image), "initramfs": str(image),
                      "layer": str(layers[host["driver"]])}
     progress(f"emulation: {plan['options']['accel']} ({why})")
-
-
-def _ibfabric():
-    try:
-        programs.build(fabric.PROGRAMS)
-    except RuntimeError as error:
-        raise LabError(str(error)) from None
-    return str(programs.BIN / "ibfabric")
 
 
 def _managed_ports(plan):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-"""The command line of scripts/lab."""
+"""The command line of the lab."""
 
 import argparse
 import json
@@ -10,7 +10,9 @@ import sys
 from pathlib import Path
 
 from . import client, state
-from .state import LabError, NoLab
+from .error import LabError
+from .place import PROGRAM, WORK
+from .state import NoLab
 
 USAGE, BAD = 1, 2
 
@@ -24,27 +26,27 @@ cables: port 0 is eth1 below, sib0 as InfiniBand device and ib0 as IP
 interface (port 1: eth2, sib1, ib1, and so on). h1 runs OpenSM for each subnet.
 """
 
-EPILOG = """\
+EPILOG = f"""\
 addresses of host hN, port P: ib<P> has 10.10.<P>.N/24 and fd10:<P>::N/64
 (port 0: fd10::N/64).
 
 examples:
-  scripts/lab up --kernel 6.12
-  scripts/lab up --hosts 3 --ports 2
-  scripts/lab exec h1 -- ping -c 3 10.10.0.2
-  scripts/lab exec h1 -- ibnetdiscover
-  scripts/lab cable h1:0 down
-  scripts/lab fault link sw1:3 down --for 5s    (of a lab with switches)
-  scripts/lab exec h1 -- lab-sm stop          (also start, status, log)
-  scripts/lab shell h2
-  scripts/lab down
+  {PROGRAM} up --kernel 6.12
+  {PROGRAM} up --hosts 3 --ports 2
+  {PROGRAM} exec h1 -- ping -c 3 10.10.0.2
+  {PROGRAM} exec h1 -- ibnetdiscover
+  {PROGRAM} cable h1:0 down
+  {PROGRAM} fault link sw1:3 down --for 5s    (of a lab with switches)
+  {PROGRAM} exec h1 -- lab-sm stop          (also start, status, log)
+  {PROGRAM} shell h2
+  {PROGRAM} down
 
 exit status: 0 all well; 1 usage, or a lab is already up; 2 failed or degraded
 (up: not reached; status and down: a kernel splat or a dead guest); 3 no lab.
 exec and shell: the command's own, 128+n if signal n ended it, 255 if it could
 not be run.
 
-files: state in /run/openipoib-lab, logs in build/logs/lab (kept after down).
+files: state in /run/openipoib-lab, logs in {WORK}/logs/lab (kept after down).
 """
 
 
@@ -58,7 +60,7 @@ class Parser(argparse.ArgumentParser):
 
 def parser():
     formatter = argparse.RawDescriptionHelpFormatter
-    top = Parser(prog="lab", description=DESCRIPTION, epilog=EPILOG, formatter_class=formatter)
+    top = Parser(prog=Path(PROGRAM).name, description=DESCRIPTION, epilog=EPILOG, formatter_class=formatter)
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     up = commands.add_parser("up", help="start hosts; returns when all can ping h1")
     up.add_argument("--hosts", type=int, default=2, metavar="N", help="hosts h1 to hN (default 2)")
@@ -164,12 +166,10 @@ def cmd_cable(arguments):
 
 def _fabric_ctl(*words):
     """Run ibfabric-ctl on the lab's fabric; its exit status."""
-    from checklib import programs
-
-    from . import fabric
+    from . import fabric, place
     if not client.ask("status")["fabric"]:
         raise LabError("the cables of this lab are back to back: there are no switches", USAGE)
-    return subprocess.run([programs.BIN / "ibfabric-ctl", "--socket", fabric.control_path(),
+    return subprocess.run([place.BIN / "ibfabric-ctl", "--socket", fabric.control_path(),
                            *words], check=False).returncode
 
 

@@ -15,7 +15,9 @@ import tty
 
 from . import channel as ch
 from . import state
-from .state import LabError, NoLab
+from .error import LabError
+from .place import PROGRAM
+from .state import NoLab
 
 READ_SIZE = 32 * 1024
 NOT_REACHED = 255  # exit status of `exec` when the command could not be run, as ssh's
@@ -43,7 +45,7 @@ class Connection:
             self.socket.close()
             if state.exists():
                 raise NoLab("the lab's daemon does not answer "
-                            "(clean up with: scripts/lab down)") from None
+                            f"(clean up with: {PROGRAM} down)") from None
             raise NoLab() from None
 
     def __enter__(self):

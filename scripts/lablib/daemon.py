@@ -22,7 +22,8 @@ from . import channel as ch
 from . import state
 from .fabric import Fabric
 from .qemu import Qemu, cable
-from .state import LabError
+from .error import LabError
+from .place import PROGRAM
 
 READ_SIZE = 64 * 1024
 
@@ -76,7 +77,7 @@ class Guest:
         reason = await self.qemu.ended()
         await self.set_state("dead", reason)
         message = json.dumps({"error": f"{self.name} is dead ({reason}); "
-                                       f"see: scripts/lab logs {self.name}"}).encode()
+                                       f"see: {PROGRAM} logs {self.name}"}).encode()
         for client in self.clients.values():
             client.write(ch.frame(0, ch.EXIT, message))
         self.clients.clear()

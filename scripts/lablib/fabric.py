@@ -7,7 +7,7 @@ import socket
 
 from . import state
 from .qemu import die_with_parent
-from .state import LabError
+from .error import LabError
 
 READY_SECONDS = 20
 PROGRAMS = ("ibfabric", "ibfabric-ctl")

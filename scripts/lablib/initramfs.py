@@ -12,7 +12,9 @@ import stat
 import subprocess
 from pathlib import Path
 
-from .state import BUILD, LabError
+from .error import LabError
+from .place import IS_INSTALLED
+from .state import BUILD
 
 MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay", "virtio_console", "virtio_net")
 BUSYBOX = Path("/bin/busybox")
@@ -80,7 +82,8 @@ def build(kernel):
     """The initramfs for @kernel; made anew only if one of its parts changed."""
     files = module_files(kernel)
     if not BUSYBOX.exists():
-        raise LabError("no /bin/busybox: run scripts/bootstrap", code=1)
+        cure = "install busybox-static" if IS_INSTALLED else "run scripts/bootstrap"
+        raise LabError(f"no {BUSYBOX}: {cure}", code=1)
     digest = hashlib.sha256(INIT.read_bytes())
     for path in [str(BUSYBOX), *files]:
         status = os.stat(path)

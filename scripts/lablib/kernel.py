@@ -5,7 +5,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from .state import TOP, LabError
+from .error import LabError
+from .place import IS_INSTALLED, WORK
 
 BOOT = Path("/boot")
 MODULES = Path("/lib/modules")
@@ -50,7 +51,7 @@ def _version_key(release):
 def find(name):
     """The kernel a user means by @name: 6.1, a release, or a build tree."""
     if name in TEST_KERNELS:
-        return _from_tree(name, TOP / "build" / "kernels" / name)
+        return _from_tree(name, WORK / "kernels" / name)
     if "/" in name:
         return _from_tree(name, Path(name))
     if not re.match(r"\d+\.\d+", name):
@@ -59,8 +60,8 @@ def find(name):
     releases = [path.name.removeprefix("vmlinuz-") for path in BOOT.glob("vmlinuz-*")]
     releases = [r for r in releases if pattern.match(r) and (MODULES / r / "modules.dep").exists()]
     if not releases:
-        raise LabError(f"no kernel '{name}' in {BOOT} with its modules in {MODULES} "
-                       "(scripts/bootstrap installs 6.1 and 6.12)", code=1)
+        cure = "" if IS_INSTALLED else " (scripts/bootstrap installs 6.1 and 6.12)"
+        raise LabError(f"no kernel '{name}' in {BOOT} with its modules in {MODULES}{cure}", code=1)
     release = max(releases, key=_version_key)
     return Kernel(name, release, BOOT / f"vmlinuz-{release}", MODULES / release, release)
 
@@ -70,7 +71,8 @@ def _from_tree(name, tree):
     image = tree / "arch/x86/boot/bzImage"
     release_file = tree / "include/config/kernel.release"
     if not image.exists() or not release_file.exists():
-        raise LabError(f"kernel '{name}': no {image} (scripts/test-kernel builds it)", code=1)
+        raise LabError(f"kernel '{name}': no {image} (scripts/test-kernel of a checkout builds it)",
+                       code=1)
     release = release_file.read_text().strip()
     modules = tree / "modroot/lib/modules" / release
     return Kernel(name, release, image, modules if modules.is_dir() else None, str(tree))

@@ -14,10 +14,13 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from .state import BUILD, TOP, LabError
+from .error import LabError
+from .place import HERE, SOURCES, WORK
+from .state import BUILD
 
 GUEST_FILES = ("agent.py", "channel.py", "bringup.sh", "lab-sm")
-SOURCES = ("drivers", "Kbuild", "VERSION", "scripts/build-modules")
+MADE_OF = ("drivers", "Kbuild", "VERSION")
+BUILD_MODULES = HERE / "build-modules"
 DRIVERS = ("ours", "intree")
 IN_USE = BUILD / "in-use"  # a file to lock for each layer that guests have
 
@@ -36,12 +39,17 @@ def build_modules(kernel):
 
     Returns the modules by name.
     """
-    folder = TOP / "build" / "modules" / Path(kernel.build).name / "drivers"
+    if not (SOURCES / "Kbuild").exists():
+        raise LabError(f"no sources of the modules in {SOURCES}: "
+                       "the package openipoib-dkms has them", code=1)
+    mirror = WORK / "modules"
+    folder = mirror / Path(kernel.build).name / "drivers"
     modules = {"sib": folder / "sib/sib.ko", "ib_ipoib": folder / "ipoib/ib_ipoib.ko"}
-    newest = max(_newest(TOP / source) for source in SOURCES)
+    newest = max(_newest(path) for path in [BUILD_MODULES, *(SOURCES / name for name in MADE_OF)])
     if all(m.exists() and m.stat().st_mtime > newest for m in modules.values()):
         return modules
-    result = subprocess.run([TOP / "scripts/build-modules", kernel.build],
+    environment = os.environ | {"MODULES_SOURCES": str(SOURCES), "MODULES_MIRROR": str(mirror)}
+    result = subprocess.run([BUILD_MODULES, kernel.build], env=environment,
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                             text=True, check=False)
     if result.returncode:

@@ -10,7 +10,7 @@ from . import kernel as kernels
 from . import state
 from .layer import DRIVERS
 from .qemu import mac
-from .state import LabError
+from .error import LabError
 
 IB_MTU_CODES = {2048: 4, 4096: 5}  # as PortInfo and partitions.conf count
 MAX_HOSTS = 16

@@ -12,7 +12,7 @@ import os
 import signal
 import socket
 
-from .state import LabError
+from .error import LabError
 
 BINARY = "/usr/bin/qemu-system-x86_64"
 PR_SET_PDEATHSIG = 1

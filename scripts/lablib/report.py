@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 """The lab's status as text for people."""
 
+from .place import PROGRAM
+
 
 def _host(host):
     head = f"{host['name']}  {host['state']}, driver {host['driver']}, pid {host['pid']}"
@@ -12,7 +14,7 @@ def _host(host):
                      f"{port['lower']}  {port['ipv4']}  {port['ipv6']}")
     if host["splats"]:
         lines.append(f"    kernel splats: {', '.join(host['splats'])} "
-                     f"(see: scripts/lab logs {host['name']})")
+                     f"(see: {PROGRAM} logs {host['name']})")
     return lines
 
 

@@ -15,22 +15,16 @@ import signal
 import time
 from pathlib import Path
 
-TOP = Path(__file__).resolve().parents[2]
-BUILD = TOP / "build" / "lab"
+from .error import LabError
+from .place import PROGRAM, WORK
 
-
-class LabError(Exception):
-    """Something the user is to be told; `code` is the exit status."""
-
-    def __init__(self, message, code=2):
-        super().__init__(message)
-        self.code = code
+BUILD = WORK / "lab"
 
 
 class NoLab(LabError):
     """There is no lab to talk to."""
 
-    def __init__(self, message="no lab is up (start one: scripts/lab up)"):
+    def __init__(self, message=f"no lab is up (start one: {PROGRAM} up)"):
         super().__init__(message, code=3)
 
 
@@ -46,7 +40,7 @@ def folder():
 def logs():
     """Where consoles and the daemon's log go: kept after the lab's end."""
     other = "OPENIPOIB_LAB_DIR" in os.environ
-    return TOP / "build" / "logs" / (f"lab-{folder().name}" if other else "lab")
+    return WORK / "logs" / (f"lab-{folder().name}" if other else "lab")
 
 
 def socket_path():
@@ -81,7 +75,7 @@ def create():
     fd = _lock()
     if fd is None:
         raise LabError(f"a lab is already up{_since()}; "
-                       "take it down first: scripts/lab down", code=1)
+                       f"take it down first: {PROGRAM} down", code=1)
     kill(pids())
     for path in folder().iterdir():
         if path.name != "lock":
