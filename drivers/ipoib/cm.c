@@ -305,6 +305,28 @@ bool ipoib_cm_get_stats(const struct ipoib_intf *intf,
 }
 
 /**
+ * ipoib_cm_moderate - have completions of connections told of later
+ * @intf: interface
+ * @wanted: how late
+ *
+ * Context: rtnl.
+ * Return: 0 or what the HCA says.
+ */
+int ipoib_cm_moderate(struct ipoib_intf *intf,
+		      const struct ipoib_queue_settings *wanted)
+{
+	struct ipoib_cm *cm = intf->cm;
+	int err;
+
+	if (!cm)
+		return 0;
+	err = rdma_set_cq_moderation(cm->tx_cq, wanted->tx_frames,
+				     wanted->tx_usecs);
+	return err ?: rdma_set_cq_moderation(cm->rxq.cq, wanted->rx_frames,
+					     wanted->rx_usecs);
+}
+
+/**
  * ipoib_cm_create - what connected mode needs as long as the netdev exists
  * @intf: interface with a UD queue pair
  *

@@ -116,4 +116,10 @@ static inline void ipoib_cm_reclaim(struct ipoib_intf *intf)
 {
 }
 
+static inline int ipoib_cm_moderate(struct ipoib_intf *intf,
+				    const struct ipoib_queue_settings *wanted)
+{
+	return 0;
+}
+
 #endif /* IPOIB_CM_OFF_H */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* ethtool: driver, link, rings and the counters that ip does not show. */
 #include <linux/ethtool.h>
+#include <linux/log2.h>
 
 #include "ipoib.h"
 
@@ -101,16 +102,104 @@ static int get_link_ksettings(struct net_device *dev,
 	return 0;
 }
 
+#define RINGS_REFUSED \
+	"rings take " __stringify(IPOIB_RING_MIN) " packets or more"
+
 static void get_ringparam(struct net_device *dev, struct ethtool_ringparam *ring,
 			  struct kernel_ethtool_ringparam *kernel_ring,
 			  struct netlink_ext_ack *extack)
 {
 	struct ipoib_intf *intf = netdev_priv(dev);
 
-	ring->rx_max_pending = IPOIB_RING_MAX;
-	ring->tx_max_pending = IPOIB_RING_MAX;
+	ring->rx_max_pending = ipoib_qp_ring_max(intf->ca);
+	ring->tx_max_pending = ipoib_qp_ring_max(intf->ca);
 	ring->rx_pending = intf->rxq.size;
 	ring->tx_pending = intf->txq.size;
+}
+
+/* The stack refuses what is more than the maximum. */
+static int set_ringparam(struct net_device *dev, struct ethtool_ringparam *ring,
+			 struct kernel_ethtool_ringparam *kernel_ring,
+			 struct netlink_ext_ack *extack)
+{
+	struct ipoib_intf *intf = netdev_priv(dev);
+	u32 most = ipoib_qp_ring_max(intf->ca);
+	u32 tx, rx;
+	int err;
+
+	if (ring->tx_pending < IPOIB_RING_MIN || ring->rx_pending < IPOIB_RING_MIN) {
+		NL_SET_ERR_MSG(extack, RINGS_REFUSED);
+		return -ERANGE;
+	}
+	/* The bond has the hardware address, and would not hear of another. */
+	if (netif_is_bond_slave(dev)) {
+		NL_SET_ERR_MSG(extack, "not while the interface is in a bond");
+		return -EBUSY;
+	}
+	tx = min_t(u32, roundup_pow_of_two(ring->tx_pending), most);
+	rx = min_t(u32, roundup_pow_of_two(ring->rx_pending), most);
+	if (tx == intf->txq.size && rx == intf->rxq.size)
+		return 0;
+	err = ipoib_resize(intf, tx, rx);
+	if (err)
+		NL_SET_ERR_MSG(extack, "no memory, or the HCA does not have such rings");
+	return err;
+}
+
+static int get_coalesce(struct net_device *dev, struct ethtool_coalesce *coal,
+			struct kernel_ethtool_coalesce *kernel_coal,
+			struct netlink_ext_ack *extack)
+{
+	const struct ipoib_intf *intf = netdev_priv(dev);
+
+	coal->tx_coalesce_usecs = intf->queues.tx_usecs;
+	coal->tx_max_coalesced_frames = intf->queues.tx_frames;
+	coal->rx_coalesce_usecs = intf->queues.rx_usecs;
+	coal->rx_max_coalesced_frames = intf->queues.rx_frames;
+	return 0;
+}
+
+/* Completions that nothing follows would never be told of without a time. */
+static bool coalesce_valid(u32 usecs, u32 frames)
+{
+	return usecs <= U16_MAX && frames <= U16_MAX && (usecs || frames <= 1);
+}
+
+static int set_coalesce(struct net_device *dev, struct ethtool_coalesce *coal,
+			struct kernel_ethtool_coalesce *kernel_coal,
+			struct netlink_ext_ack *extack)
+{
+	struct ipoib_queue_settings wanted = {
+		.tx_usecs = coal->tx_coalesce_usecs,
+		.tx_frames = coal->tx_max_coalesced_frames,
+		.rx_usecs = coal->rx_coalesce_usecs,
+		.rx_frames = coal->rx_max_coalesced_frames,
+	};
+	int err;
+
+	if (!coalesce_valid(coal->tx_coalesce_usecs, coal->tx_max_coalesced_frames) ||
+	    !coalesce_valid(coal->rx_coalesce_usecs, coal->rx_max_coalesced_frames)) {
+		NL_SET_ERR_MSG(extack, "usecs and frames are at most 65535, and frames need usecs");
+		return -ERANGE;
+	}
+	err = ipoib_moderate(netdev_priv(dev), &wanted);
+	if (err == -EOPNOTSUPP)
+		NL_SET_ERR_MSG(extack, "the HCA cannot moderate completions");
+	else if (err)
+		NL_SET_ERR_MSG(extack, "the HCA refuses to moderate completions so");
+	return err;
+}
+
+static void get_channels(struct net_device *dev, struct ethtool_channels *channels)
+{
+	channels->max_combined = 1;
+	channels->combined_count = 1;
+}
+
+/* The stack itself refuses all but what there is. */
+static int set_channels(struct net_device *dev, struct ethtool_channels *channels)
+{
+	return channels->combined_count == 1 ? 0 : -EINVAL;
 }
 
 static int get_sset_count(struct net_device *dev, int sset)
@@ -151,7 +240,14 @@ static const struct ethtool_ops ipoib_ethtool_ops = {
 	.get_drvinfo = get_drvinfo,
 	.get_link = ethtool_op_get_link,
 	.get_link_ksettings = get_link_ksettings,
+	.supported_coalesce_params = ETHTOOL_COALESCE_USECS |
+				     ETHTOOL_COALESCE_MAX_FRAMES,
 	.get_ringparam = get_ringparam,
+	.set_ringparam = set_ringparam,
+	.get_coalesce = get_coalesce,
+	.set_coalesce = set_coalesce,
+	.get_channels = get_channels,
+	.set_channels = set_channels,
 	.get_sset_count = get_sset_count,
 	.get_strings = get_strings,
 	.get_ethtool_stats = get_stats,

@@ -219,7 +219,14 @@ static void reap_work(struct work_struct *work)
 	ipoib_ah_reap(container_of(work, struct ipoib_intf, reap_work), false);
 }
 
-static int intf_up(struct ipoib_intf *intf)
+/**
+ * ipoib_up - start the queue pair and all that uses it
+ * @intf: interface that is down
+ *
+ * Context: control.
+ * Return: 0 or a negative error; the interface stays down then.
+ */
+int ipoib_up(struct ipoib_intf *intf)
 {
 	bool found;
 	int err;
@@ -260,13 +267,17 @@ static void up_work(struct work_struct *work)
 	struct ipoib_intf *intf = container_of(work, struct ipoib_intf,
 					       up_work);
 
-	intf->up_error = intf_up(intf);
+	intf->up_error = ipoib_up(intf);
 }
 
-static void down_work(struct work_struct *work)
+/**
+ * ipoib_down - the reverse; every destination is forgotten
+ * @intf: interface
+ *
+ * Context: control.
+ */
+void ipoib_down(struct ipoib_intf *intf)
 {
-	struct ipoib_intf *intf = container_of(work, struct ipoib_intf,
-					       down_work);
 	struct ipoib_dest *dest, *next;
 
 	intf->up = false;
@@ -279,6 +290,11 @@ static void down_work(struct work_struct *work)
 	list_for_each_entry_safe(dest, next, &intf->dest_list, all)
 		dest_destroy(dest);
 	ipoib_ah_reap(intf, true);
+}
+
+static void down_work(struct work_struct *work)
+{
+	ipoib_down(container_of(work, struct ipoib_intf, down_work));
 }
 
 /**

@@ -80,10 +80,10 @@ struct ipoib_tx_slot {
 /**
  * struct ipoib_txq - a transmit queue
  * @intf: owner; constant
- * @cq: send completions; constant while the netdev is registered
+ * @cq: send completions; as the queue pair
  * @napi: polls @cq
- * @slots: ring of @size entries; constant while the netdev is registered
- * @size: power of two
+ * @slots: ring of @size entries; as the queue pair
+ * @size: power of two; as the queue pair, read with rtnl
  * @head: positions filled; written under the queue's lock
  * @posted: positions handed to the HCA; guarded by the queue's lock
  * @tail: positions completed; written by @napi
@@ -124,11 +124,11 @@ struct ipoib_rx_slot {
 /**
  * struct ipoib_rxq - the receive queue
  * @intf: owner; constant
- * @cq: receive completions; constant while the netdev is registered
+ * @cq: receive completions; as the queue pair
  * @napi: polls @cq
  * @pool: pages of the buffers; lives while the queue pair runs
- * @slots: ring of @size entries
- * @size: number of buffers
+ * @slots: ring of @size entries; as the queue pair
+ * @size: number of buffers, a power of two; as the queue pair, read with rtnl
  * @posted: buffers the HCA has; written by @napi
  * @buf_len: octets of datagram that a buffer takes
  * @heads: @size areas of IPOIB_RX_HEAD_STRIDE octets for GRH and encapsulation
@@ -159,6 +159,24 @@ struct ipoib_rxq {
 	struct ib_sge sge[IPOIB_POLL_BATCH][3];
 	unsigned int refill;
 	struct ib_wc wc[IPOIB_POLL_BATCH];
+};
+
+/**
+ * struct ipoib_queue_settings - what ethtool has set
+ * @tx_size: transmit ring [packets, a power of two], 0 for send_queue_size
+ * @rx_size: receive ring, likewise, 0 for recv_queue_size
+ * @tx_usecs: completions of sends are told of at the latest after this time [us]
+ * @tx_frames: or when there are so many; 0 and 0 for at once
+ * @rx_usecs: the same of receives
+ * @rx_frames: the same of receives
+ */
+struct ipoib_queue_settings {
+	u32 tx_size;
+	u32 rx_size;
+	u16 tx_usecs;
+	u16 tx_frames;
+	u16 rx_usecs;
+	u16 rx_frames;
 };
 
 /**
@@ -206,7 +224,8 @@ struct ipoib_hca {
  * @lid: of the port; control, read anywhere
  * @port_state: enum ib_port_state; control, read anywhere
  * @pd: protection domain; constant while the netdev is registered
- * @qp: UD queue pair; constant while the netdev is registered
+ * @qp: UD queue pair; there while the netdev is registered, exchanged by control
+ *	while it does not run
  * @qkey: of the broadcast group; written by control under the transmit locks
  * @tx_sge: pieces a send may have; constant
  * @running: the queue pair accepts work; written by control under the transmit
@@ -216,6 +235,9 @@ struct ipoib_hca {
  *	read anywhere
  * @ud_mtu_max: largest datagram of the port; constant
  * @admin_mtu: MTU the administrator wants, 0 for that of the group; guarded by rtnl
+ * @queues: rings and moderation set by hand; guarded by rtnl
+ * @announce: peers have to be told of a new hardware address when there is a
+ *	carrier; guarded by rtnl
  * @umcast: groups that user space has joined itself are left to it; written with
  *	rtnl, read anywhere
  * @connected: unicast goes through connections where the peer can; written with
@@ -276,6 +298,8 @@ struct ipoib_intf {
 	int group_mtu;
 	int ud_mtu_max;
 	int admin_mtu;
+	struct ipoib_queue_settings queues;
+	bool announce;
 	bool umcast;
 	bool connected;
 	struct ipoib_cm *cm;
@@ -332,13 +356,28 @@ void ipoib_intf_notify_stack(struct ipoib_intf *intf);
 void ipoib_intf_update_mtu(struct ipoib_intf *intf, bool connected);
 
 /* qp.c */
+u32 ipoib_qp_ring_max(const struct ib_device *ca);
+struct ib_qp *ipoib_qp_make(struct ipoib_intf *intf,
+			    const struct ipoib_txq *txq,
+			    const struct ipoib_rxq *rxq);
 int ipoib_qp_create(struct ipoib_intf *intf);
 void ipoib_qp_destroy(struct ipoib_intf *intf);
 int ipoib_qp_start(struct ipoib_intf *intf);
 void ipoib_qp_stop(struct ipoib_intf *intf);
 int ipoib_qp_set_qkey(struct ipoib_intf *intf, u32 qkey);
 
+/* resize.c */
+int ipoib_resize(struct ipoib_intf *intf, u32 tx_size, u32 rx_size);
+
+/* moderation.c */
+int ipoib_moderate(struct ipoib_intf *intf,
+		   const struct ipoib_queue_settings *wanted);
+void ipoib_moderate_new(struct ipoib_intf *intf);
+
 /* tx.c */
+int ipoib_txq_alloc(struct ipoib_intf *intf, struct ipoib_txq *txq);
+void ipoib_txq_free(struct ipoib_txq *txq);
+void ipoib_txq_exchange(struct ipoib_txq *txq, struct ipoib_txq *other);
 int ipoib_txq_create(struct ipoib_intf *intf);
 void ipoib_txq_destroy(struct ipoib_intf *intf);
 void ipoib_txq_reclaim(struct ipoib_txq *txq);
@@ -351,13 +390,15 @@ void ipoib_tx_drop(struct ipoib_txq *txq, struct sk_buff *skb);
 bool ipoib_tx_drained(const struct ipoib_txq *txq);
 void ipoib_tx_datagram(struct ipoib_intf *intf, struct sk_buff *skb);
 void ipoib_tx_error(struct ipoib_txq *txq, struct sk_buff *skb);
-int ipoib_tx_map(struct ib_device *ca, struct ipoib_tx_slot *slot);
-void ipoib_tx_unmap(struct ib_device *ca, struct ipoib_tx_slot *slot);
-bool ipoib_tx_fits_sges(struct ipoib_intf *intf, struct sk_buff *skb);
 void ipoib_tx_stop_if_full(struct ipoib_txq *txq);
 void ipoib_tx_count_done(struct ipoib_counters *count, bool ok,
 			 unsigned int packets, unsigned int bytes);
 void ipoib_tx_comp_handler(struct ib_cq *cq, void *context);
+
+/* tx_map.c */
+int ipoib_tx_map(struct ib_device *ca, struct ipoib_tx_slot *slot);
+void ipoib_tx_unmap(struct ib_device *ca, struct ipoib_tx_slot *slot);
+bool ipoib_tx_fits_sges(struct ipoib_intf *intf, struct sk_buff *skb);
 
 /* pmtu.c */
 void ipoib_pmtu_init(struct ipoib_intf *intf);
@@ -391,12 +432,17 @@ struct page_pool *ipoib_rx_create_pool(struct ib_device *ca, unsigned int flags,
 				       unsigned int size);
 int ipoib_rx_poll_end(struct napi_struct *napi, struct ib_cq *cq, int done,
 		      int budget);
+int ipoib_rxq_alloc(struct ipoib_intf *intf, struct ipoib_rxq *rxq);
+void ipoib_rxq_free(struct ipoib_intf *intf, struct ipoib_rxq *rxq);
+void ipoib_rxq_exchange(struct ipoib_rxq *rxq, struct ipoib_rxq *other);
 int ipoib_rxq_create(struct ipoib_intf *intf);
 void ipoib_rxq_destroy(struct ipoib_intf *intf);
 int ipoib_rxq_fill(struct ipoib_rxq *rxq, u32 buf_len);
 void ipoib_rxq_empty(struct ipoib_rxq *rxq);
 
 /* events.c */
+int ipoib_up(struct ipoib_intf *intf);
+void ipoib_down(struct ipoib_intf *intf);
 void ipoib_events_init(struct ipoib_intf *intf);
 void ipoib_flush(struct ipoib_intf *intf, enum ipoib_flush level);
 void ipoib_carrier_update(struct ipoib_intf *intf);
@@ -456,6 +502,8 @@ bool ipoib_cm_arm_tx(struct ipoib_intf *intf);
 void ipoib_cm_quiesce(struct ipoib_intf *intf);
 bool ipoib_cm_drained(const struct ipoib_intf *intf);
 void ipoib_cm_reclaim(struct ipoib_intf *intf);
+int ipoib_cm_moderate(struct ipoib_intf *intf,
+		      const struct ipoib_queue_settings *wanted);
 #else
 #include "cm_off.h"
 #endif

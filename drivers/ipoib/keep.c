@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * What an administrator has set survives the interface: when a HCA is unplugged and
- * comes back, its interfaces have the mode, the MTU and the umcast that they had,
- * children as soon as they are made again.
+ * comes back, its interfaces have the mode, the MTU, the umcast, the rings and the
+ * moderation that they had, children as soon as they are made again.
  *
  * Everything here is guarded by rtnl.
  */
@@ -23,6 +23,7 @@
  * @admin_mtu: MTU set by hand, or 0
  * @connected: connected mode
  * @umcast: groups of user space are left to it
+ * @queues: rings and moderation
  */
 struct keep_entry {
 	struct list_head list;
@@ -33,6 +34,7 @@ struct keep_entry {
 	int admin_mtu;
 	bool connected;
 	bool umcast;
+	struct ipoib_queue_settings queues;
 };
 
 static LIST_HEAD(keep_list);
@@ -70,7 +72,8 @@ void ipoib_keep_settings(const struct ipoib_intf *intf)
 
 	if (entry)
 		keep_forget(entry);
-	if (!intf->admin_mtu && !intf->connected && !intf->umcast)
+	if (!intf->admin_mtu && !intf->connected && !intf->umcast &&
+	    !memchr_inv(&intf->queues, 0, sizeof(intf->queues)))
 		return;
 	entry = kzalloc(sizeof(*entry), GFP_KERNEL);
 	if (!entry)
@@ -84,13 +87,14 @@ void ipoib_keep_settings(const struct ipoib_intf *intf)
 	entry->admin_mtu = intf->admin_mtu;
 	entry->connected = intf->connected;
 	entry->umcast = intf->umcast;
+	entry->queues = intf->queues;
 	list_add(&entry->list, &keep_list);
 	keep_count++;
 }
 
 /**
  * ipoib_keep_recall - set a new interface up as the one before it
- * @intf: interface that is not registered yet
+ * @intf: interface that is not registered yet, and has no queues
  *
  * Context: rtnl.
  */
@@ -101,8 +105,9 @@ void ipoib_keep_recall(struct ipoib_intf *intf)
 	if (!entry)
 		return;
 	intf->admin_mtu = entry->admin_mtu;
-	intf->connected = entry->connected && intf->cm;
+	intf->connected = entry->connected;
 	intf->umcast = entry->umcast;
+	intf->queues = entry->queues;
 	keep_forget(entry);
 }
 

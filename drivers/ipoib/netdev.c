@@ -44,6 +44,7 @@ static int intf_init(struct net_device *dev)
 	err = ipoib_dest_table_init(intf);
 	if (err)
 		goto err_destroy_wq;
+	ipoib_keep_recall(intf);
 	err = ipoib_qp_create(intf);
 	if (err)
 		goto err_destroy_table;
@@ -53,7 +54,9 @@ static int intf_init(struct net_device *dev)
 	ipoib_hwaddr_set(hwaddr, intf->cm ? IPOIB_HWADDR_RC : 0,
 			 intf->qp->qp_num, &intf->local_gid);
 	dev->max_mtu = max_t(int, dev->max_mtu, ipoib_cm_mtu_max(intf));
-	ipoib_keep_recall(intf);
+	if (!intf->cm)
+		intf->connected = false;
+	ipoib_moderate_new(intf);
 	dev->mtu = intf_mtu(intf, intf->connected);
 	__dev_addr_set(dev, hwaddr, sizeof(hwaddr));
 	ipoib_broadcast_hwaddr(hwaddr, IPOIB_SCOPE_LINK_LOCAL, intf->pkey);
@@ -67,6 +70,7 @@ static int intf_init(struct net_device *dev)
 err_destroy_qp:
 	ipoib_qp_destroy(intf);
 err_destroy_table:
+	ipoib_keep_settings(intf);
 	ipoib_dest_table_destroy(intf);
 err_destroy_wq:
 	destroy_workqueue(intf->wq);
@@ -369,6 +373,15 @@ struct ipoib_intf *ipoib_intf_of(struct net_device *dev)
 	return dev->netdev_ops == &intf_ops ? netdev_priv(dev) : NULL;
 }
 
+/* Peers that have the old hardware address hear of the new one. */
+static void intf_announce(struct ipoib_intf *intf)
+{
+	if (!intf->announce || !netif_carrier_ok(intf->dev))
+		return;
+	intf->announce = false;
+	__netdev_notify_peers(intf->dev);
+}
+
 static int intf_notify(struct notifier_block *self, unsigned long event,
 		       void *info)
 {
@@ -381,6 +394,9 @@ static int intf_notify(struct notifier_block *self, unsigned long event,
 	case NETDEV_UP:
 	case NETDEV_DOWN:
 		ipoib_children_follow(intf, event == NETDEV_UP);
+		break;
+	case NETDEV_CHANGE:
+		intf_announce(intf);
 		break;
 	case NETDEV_REGISTER: /* again, in another namespace */
 	case NETDEV_CHANGENAME:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * The UD queue pair of an interface: made with the netdev, since its number is
- * part of the hardware address, started and stopped by the control queue.
+ * part of the hardware address, started and stopped by the control queue, and
+ * exchanged for another when the rings change (resize.c).
  *
  * Running and stopped are told to the data path by ipoib_intf.running, which
  * changes under the transmit locks: who holds one sees a queue pair that accepts
@@ -14,16 +15,58 @@
 #define QP_DRAIN_TIMEOUT	(5 * HZ)
 #define QP_RX_SGE		3
 
+/**
+ * ipoib_qp_ring_max - the largest ring of a HCA
+ * @ca: HCA
+ *
+ * Return: packets, a power of two.
+ */
+u32 ipoib_qp_ring_max(const struct ib_device *ca)
+{
+	u32 most = min3(ca->attrs.max_qp_wr, ca->attrs.max_cqe, IPOIB_RING_MAX);
+
+	return rounddown_pow_of_two(most);
+}
+
 /* The ring sizes asked for, or what the HCA has. */
 static void qp_set_sizes(struct ipoib_intf *intf)
 {
-	u32 most = rounddown_pow_of_two(min(intf->ca->attrs.max_qp_wr,
-					    intf->ca->attrs.max_cqe));
+	const struct ipoib_queue_settings *wanted = &intf->queues;
+	u32 most = ipoib_qp_ring_max(intf->ca);
 
-	intf->txq.size = min(ipoib_send_queue_size, most);
-	intf->rxq.size = min(ipoib_recv_queue_size, most);
+	intf->txq.size = min(wanted->tx_size ?: ipoib_send_queue_size, most);
+	intf->rxq.size = min(wanted->rx_size ?: ipoib_recv_queue_size, most);
 	intf->tx_sge = min_t(u32, IPOIB_TX_SGE_MAX,
 			     intf->ca->attrs.max_send_sge);
+}
+
+/**
+ * ipoib_qp_make - a UD queue pair
+ * @intf: interface with a protection domain
+ * @txq: its transmit queue
+ * @rxq: its receive queue
+ *
+ * Context: process, rtnl.
+ * Return: the queue pair in RESET, or an error pointer.
+ */
+struct ib_qp *ipoib_qp_make(struct ipoib_intf *intf,
+			    const struct ipoib_txq *txq,
+			    const struct ipoib_rxq *rxq)
+{
+	struct ib_qp_init_attr init = {
+		.qp_type = IB_QPT_UD,
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.send_cq = txq->cq,
+		.recv_cq = rxq->cq,
+		.cap.max_send_wr = txq->size,
+		.cap.max_recv_wr = rxq->size,
+		.cap.max_send_sge = intf->tx_sge,
+		.cap.max_recv_sge = QP_RX_SGE,
+	};
+
+	if (intf->ca->attrs.kernel_cap_flags & IBK_BLOCK_MULTICAST_LOOPBACK)
+		init.create_flags |= IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK;
+	return ib_create_qp(intf->pd, &init);
 }
 
 /**
@@ -35,14 +78,8 @@ static void qp_set_sizes(struct ipoib_intf *intf)
  */
 int ipoib_qp_create(struct ipoib_intf *intf)
 {
-	struct ib_qp_init_attr init = {
-		.qp_type = IB_QPT_UD,
-		.sq_sig_type = IB_SIGNAL_REQ_WR,
-	};
 	int err;
 
-	if (intf->ca->attrs.kernel_cap_flags & IBK_BLOCK_MULTICAST_LOOPBACK)
-		init.create_flags |= IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK;
 	intf->pd = ib_alloc_pd(intf->ca, 0);
 	if (IS_ERR(intf->pd))
 		return PTR_ERR(intf->pd);
@@ -53,13 +90,7 @@ int ipoib_qp_create(struct ipoib_intf *intf)
 	err = ipoib_rxq_create(intf);
 	if (err)
 		goto err_destroy_txq;
-	init.send_cq = intf->txq.cq;
-	init.recv_cq = intf->rxq.cq;
-	init.cap.max_send_wr = intf->txq.size;
-	init.cap.max_recv_wr = intf->rxq.size;
-	init.cap.max_send_sge = intf->tx_sge;
-	init.cap.max_recv_sge = QP_RX_SGE;
-	intf->qp = ib_create_qp(intf->pd, &init);
+	intf->qp = ipoib_qp_make(intf, &intf->txq, &intf->rxq);
 	if (IS_ERR(intf->qp)) {
 		err = PTR_ERR(intf->qp);
 		goto err_destroy_rxq;

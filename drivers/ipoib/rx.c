@@ -27,10 +27,8 @@
 /* Room in front of a frame that is not copied, and behind it for pulling. */
 #define RX_FRAME_HEAD	(IPOIB_HARD_LEN + 128)
 
-static int rx_spill_len(const struct ipoib_intf *intf)
-{
-	return ib_mtu_enum_to_int(IB_MTU_4096);
-}
+/* More than any packet has. */
+#define RX_SPILL_LEN	4096
 
 static int rx_alloc_buffer(struct ipoib_rxq *rxq, struct ipoib_rx_slot *slot)
 {
@@ -399,9 +397,8 @@ void ipoib_rxq_empty(struct ipoib_rxq *rxq)
 	rxq->refill = 0;
 }
 
-static void rx_init_requests(struct ipoib_rxq *rxq)
+static void rx_init_requests(struct ipoib_rxq *rxq, u32 lkey)
 {
-	u32 lkey = rxq->intf->pd->local_dma_lkey;
 	unsigned int i;
 
 	for (i = 0; i < IPOIB_POLL_BATCH; i++) {
@@ -413,7 +410,7 @@ static void rx_init_requests(struct ipoib_rxq *rxq)
 		sge[1] = (struct ib_sge) { .lkey = lkey };
 		sge[2] = (struct ib_sge) {
 			.addr = rxq->spill_dma, .lkey = lkey,
-			.length = rx_spill_len(rxq->intf),
+			.length = RX_SPILL_LEN,
 		};
 		rxq->wr[i].sg_list = sge;
 		rxq->wr[i].num_sge = 3;
@@ -422,17 +419,14 @@ static void rx_init_requests(struct ipoib_rxq *rxq)
 	}
 }
 
-static int rx_map_areas(struct ipoib_rxq *rxq)
+static int rx_map_areas(struct ib_device *ca, struct ipoib_rxq *rxq)
 {
-	struct ib_device *ca = rxq->intf->ca;
-
 	rxq->heads_dma = ib_dma_map_single(ca, rxq->heads,
 					   rxq->size * RX_HEAD_STRIDE,
 					   DMA_FROM_DEVICE);
 	if (ib_dma_mapping_error(ca, rxq->heads_dma))
 		return -EIO;
-	rxq->spill_dma = ib_dma_map_single(ca, rxq->spill,
-					   rx_spill_len(rxq->intf),
+	rxq->spill_dma = ib_dma_map_single(ca, rxq->spill, RX_SPILL_LEN,
 					   DMA_FROM_DEVICE);
 	if (ib_dma_mapping_error(ca, rxq->spill_dma)) {
 		ib_dma_unmap_single(ca, rxq->heads_dma,
@@ -441,6 +435,90 @@ static int rx_map_areas(struct ipoib_rxq *rxq)
 		return -EIO;
 	}
 	return 0;
+}
+
+static void rx_unmap_areas(struct ib_device *ca, struct ipoib_rxq *rxq)
+{
+	ib_dma_unmap_single(ca, rxq->spill_dma, RX_SPILL_LEN, DMA_FROM_DEVICE);
+	ib_dma_unmap_single(ca, rxq->heads_dma, rxq->size * RX_HEAD_STRIDE,
+			    DMA_FROM_DEVICE);
+}
+
+static void rx_free_areas(struct ipoib_rxq *rxq)
+{
+	kfree(rxq->spill);
+	kfree(rxq->heads);
+	kvfree(rxq->slots);
+}
+
+/**
+ * ipoib_rxq_alloc - ring, header areas and completion queue
+ * @intf: interface with a protection domain
+ * @rxq: of that interface, or one to exchange for it; its size is set
+ *
+ * Context: process, rtnl.
+ * Return: 0, -ENOMEM, or what the HCA says.
+ */
+int ipoib_rxq_alloc(struct ipoib_intf *intf, struct ipoib_rxq *rxq)
+{
+	struct ib_cq_init_attr attr = {
+		.cqe = rxq->size,
+		.comp_vector = (intf->port - 1) % intf->ca->num_comp_vectors,
+	};
+	int err = -ENOMEM;
+
+	rxq->slots = kvcalloc(rxq->size, sizeof(*rxq->slots), GFP_KERNEL);
+	rxq->heads = kcalloc(rxq->size, RX_HEAD_STRIDE, GFP_KERNEL);
+	rxq->spill = kmalloc(RX_SPILL_LEN, GFP_KERNEL);
+	if (!rxq->slots || !rxq->heads || !rxq->spill)
+		goto err_free;
+	err = rx_map_areas(intf->ca, rxq);
+	if (err)
+		goto err_free;
+	rxq->cq = ib_create_cq(intf->ca, rx_comp_handler, NULL, &intf->rxq, &attr);
+	if (IS_ERR(rxq->cq)) {
+		err = PTR_ERR(rxq->cq);
+		goto err_unmap;
+	}
+	rx_init_requests(rxq, intf->pd->local_dma_lkey);
+	return 0;
+
+err_unmap:
+	rx_unmap_areas(intf->ca, rxq);
+err_free:
+	rx_free_areas(rxq);
+	return err;
+}
+
+/**
+ * ipoib_rxq_free - the reverse; the queue pair is gone
+ * @intf: interface
+ * @rxq: receive queue
+ */
+void ipoib_rxq_free(struct ipoib_intf *intf, struct ipoib_rxq *rxq)
+{
+	ib_destroy_cq(rxq->cq);
+	rx_unmap_areas(intf->ca, rxq);
+	rx_free_areas(rxq);
+}
+
+/**
+ * ipoib_rxq_exchange - take the ring of another queue, and give it one's own
+ * @rxq: of an interface that does not run
+ * @other: from ipoib_rxq_alloc()
+ *
+ * Context: control.
+ */
+void ipoib_rxq_exchange(struct ipoib_rxq *rxq, struct ipoib_rxq *other)
+{
+	swap(rxq->size, other->size);
+	swap(rxq->slots, other->slots);
+	swap(rxq->heads, other->heads);
+	swap(rxq->heads_dma, other->heads_dma);
+	swap(rxq->spill, other->spill);
+	swap(rxq->spill_dma, other->spill_dma);
+	swap(rxq->cq, other->cq);
+	rx_init_requests(rxq, rxq->intf->pd->local_dma_lkey);
 }
 
 /**
@@ -453,40 +531,13 @@ static int rx_map_areas(struct ipoib_rxq *rxq)
 int ipoib_rxq_create(struct ipoib_intf *intf)
 {
 	struct ipoib_rxq *rxq = &intf->rxq;
-	struct ib_cq_init_attr attr = {
-		.cqe = intf->rxq.size,
-		.comp_vector = (intf->port - 1) % intf->ca->num_comp_vectors,
-	};
-	int err = -ENOMEM;
+	int err;
 
 	rxq->intf = intf;
 	u64_stats_init(&rxq->count.sync);
-	rxq->slots = kvcalloc(rxq->size, sizeof(*rxq->slots), GFP_KERNEL);
-	rxq->heads = kcalloc(rxq->size, RX_HEAD_STRIDE, GFP_KERNEL);
-	rxq->spill = kmalloc(rx_spill_len(intf), GFP_KERNEL);
-	if (!rxq->slots || !rxq->heads || !rxq->spill)
-		goto err_free;
-	err = rx_map_areas(rxq);
-	if (err)
-		goto err_free;
-	rxq->cq = ib_create_cq(intf->ca, rx_comp_handler, NULL, rxq, &attr);
-	if (IS_ERR(rxq->cq)) {
-		err = PTR_ERR(rxq->cq);
-		goto err_unmap;
-	}
-	rx_init_requests(rxq);
-	netif_napi_add(intf->dev, &rxq->napi, rx_poll);
-	return 0;
-
-err_unmap:
-	ib_dma_unmap_single(intf->ca, rxq->spill_dma, rx_spill_len(intf),
-			    DMA_FROM_DEVICE);
-	ib_dma_unmap_single(intf->ca, rxq->heads_dma,
-			    rxq->size * RX_HEAD_STRIDE, DMA_FROM_DEVICE);
-err_free:
-	kfree(rxq->spill);
-	kfree(rxq->heads);
-	kvfree(rxq->slots);
+	err = ipoib_rxq_alloc(intf, rxq);
+	if (!err)
+		netif_napi_add(intf->dev, &rxq->napi, rx_poll);
 	return err;
 }
 
@@ -496,15 +547,6 @@ err_free:
  */
 void ipoib_rxq_destroy(struct ipoib_intf *intf)
 {
-	struct ipoib_rxq *rxq = &intf->rxq;
-
-	netif_napi_del(&rxq->napi);
-	ib_destroy_cq(rxq->cq);
-	ib_dma_unmap_single(intf->ca, rxq->spill_dma, rx_spill_len(intf),
-			    DMA_FROM_DEVICE);
-	ib_dma_unmap_single(intf->ca, rxq->heads_dma,
-			    rxq->size * RX_HEAD_STRIDE, DMA_FROM_DEVICE);
-	kfree(rxq->spill);
-	kfree(rxq->heads);
-	kvfree(rxq->slots);
+	netif_napi_del(&intf->rxq.napi);
+	ipoib_rxq_free(intf, &intf->rxq);
 }

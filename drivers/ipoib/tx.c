@@ -75,82 +75,6 @@ void ipoib_tx_error(struct ipoib_txq *txq, struct sk_buff *skb)
 	dev_kfree_skb_any(skb);
 }
 
-/**
- * ipoib_tx_unmap - the HCA has done with a packet
- * @ca: HCA
- * @slot: mapped by ipoib_tx_map()
- */
-void ipoib_tx_unmap(struct ib_device *ca, struct ipoib_tx_slot *slot)
-{
-	bool head = skb_headlen(slot->skb);
-	int i;
-
-	for (i = 0; i < slot->wr.wr.num_sge; i++) {
-		if (!i && head)
-			ib_dma_unmap_single(ca, slot->sge[i].addr,
-					    slot->sge[i].length, DMA_TO_DEVICE);
-		else
-			ib_dma_unmap_page(ca, slot->sge[i].addr,
-					  slot->sge[i].length, DMA_TO_DEVICE);
-	}
-}
-
-/**
- * ipoib_tx_map - make a packet readable for the HCA
- * @ca: HCA
- * @slot: its packet set; pieces and their number are set here
- *
- * Return: 0, or -EIO with nothing mapped.
- */
-int ipoib_tx_map(struct ib_device *ca, struct ipoib_tx_slot *slot)
-{
-	struct skb_shared_info *shinfo = skb_shinfo(slot->skb);
-	u32 lkey = slot->sge[0].lkey;
-	int *n = &slot->wr.wr.num_sge;
-	u64 addr;
-	int i;
-
-	*n = 0;
-	if (skb_headlen(slot->skb)) {
-		addr = ib_dma_map_single(ca, slot->skb->data,
-					 skb_headlen(slot->skb), DMA_TO_DEVICE);
-		if (ib_dma_mapping_error(ca, addr))
-			return -EIO;
-		slot->sge[(*n)++] = (struct ib_sge) {
-			.addr = addr, .lkey = lkey,
-			.length = skb_headlen(slot->skb),
-		};
-	}
-	for (i = 0; i < shinfo->nr_frags; i++) {
-		const skb_frag_t *frag = &shinfo->frags[i];
-
-		addr = ib_dma_map_page(ca, skb_frag_page(frag),
-				       skb_frag_off(frag), skb_frag_size(frag),
-				       DMA_TO_DEVICE);
-		if (ib_dma_mapping_error(ca, addr)) {
-			ipoib_tx_unmap(ca, slot);
-			return -EIO;
-		}
-		slot->sge[(*n)++] = (struct ib_sge) {
-			.addr = addr, .lkey = lkey,
-			.length = skb_frag_size(frag),
-		};
-	}
-	return 0;
-}
-
-/**
- * ipoib_tx_fits_sges - can the HCA gather a packet, if need be after copying it
- * @intf: interface
- * @skb: packet
- */
-bool ipoib_tx_fits_sges(struct ipoib_intf *intf, struct sk_buff *skb)
-{
-	unsigned int need = skb_shinfo(skb)->nr_frags + !!skb_headlen(skb);
-
-	return need <= intf->tx_sge || !skb_linearize(skb);
-}
-
 /* Room for a packet, whichever way it goes. */
 static bool tx_accepts(const struct ipoib_txq *txq)
 {
@@ -508,6 +432,63 @@ void ipoib_txq_reclaim(struct ipoib_txq *txq)
 }
 
 /**
+ * ipoib_txq_alloc - ring and completion queue
+ * @intf: interface with a protection domain
+ * @txq: of that interface, or one to exchange for it; its size is set
+ *
+ * Context: process, rtnl.
+ * Return: 0, -ENOMEM, or what the HCA says.
+ */
+int ipoib_txq_alloc(struct ipoib_intf *intf, struct ipoib_txq *txq)
+{
+	struct ib_cq_init_attr attr = {
+		.cqe = txq->size,
+		.comp_vector = intf->port % intf->ca->num_comp_vectors,
+	};
+	u32 i;
+
+	txq->slots = kvcalloc(txq->size, sizeof(*txq->slots), GFP_KERNEL);
+	if (!txq->slots)
+		return -ENOMEM;
+	for (i = 0; i < txq->size; i++) {
+		txq->slots[i].wr.wr.opcode = IB_WR_SEND;
+		txq->slots[i].wr.wr.sg_list = txq->slots[i].sge;
+		txq->slots[i].sge[0].lkey = intf->pd->local_dma_lkey;
+	}
+	txq->cq = ib_create_cq(intf->ca, ipoib_tx_comp_handler, NULL,
+			       &intf->txq, &attr);
+	if (IS_ERR(txq->cq)) {
+		kvfree(txq->slots);
+		return PTR_ERR(txq->cq);
+	}
+	return 0;
+}
+
+/**
+ * ipoib_txq_free - the reverse; the queue pair is gone
+ * @txq: transmit queue
+ */
+void ipoib_txq_free(struct ipoib_txq *txq)
+{
+	ib_destroy_cq(txq->cq);
+	kvfree(txq->slots);
+}
+
+/**
+ * ipoib_txq_exchange - take the ring of another queue, and give it one's own
+ * @txq: of an interface that does not run
+ * @other: from ipoib_txq_alloc()
+ *
+ * Context: control.
+ */
+void ipoib_txq_exchange(struct ipoib_txq *txq, struct ipoib_txq *other)
+{
+	swap(txq->size, other->size);
+	swap(txq->slots, other->slots);
+	swap(txq->cq, other->cq);
+}
+
+/**
  * ipoib_txq_create - ring, completion queue and NAPI
  * @intf: interface with a protection domain and a ring size
  *
@@ -517,30 +498,15 @@ void ipoib_txq_reclaim(struct ipoib_txq *txq)
 int ipoib_txq_create(struct ipoib_intf *intf)
 {
 	struct ipoib_txq *txq = &intf->txq;
-	struct ib_cq_init_attr attr = {
-		.cqe = intf->txq.size,
-		.comp_vector = intf->port % intf->ca->num_comp_vectors,
-	};
-	u32 i;
+	int err;
 
 	txq->intf = intf;
 	u64_stats_init(&txq->drops.sync);
 	u64_stats_init(&txq->done.sync);
-	txq->slots = kvcalloc(txq->size, sizeof(*txq->slots), GFP_KERNEL);
-	if (!txq->slots)
-		return -ENOMEM;
-	for (i = 0; i < txq->size; i++) {
-		txq->slots[i].wr.wr.opcode = IB_WR_SEND;
-		txq->slots[i].wr.wr.sg_list = txq->slots[i].sge;
-		txq->slots[i].sge[0].lkey = intf->pd->local_dma_lkey;
-	}
-	txq->cq = ib_create_cq(intf->ca, ipoib_tx_comp_handler, NULL, txq, &attr);
-	if (IS_ERR(txq->cq)) {
-		kvfree(txq->slots);
-		return PTR_ERR(txq->cq);
-	}
-	netif_napi_add_tx(intf->dev, &txq->napi, tx_poll);
-	return 0;
+	err = ipoib_txq_alloc(intf, txq);
+	if (!err)
+		netif_napi_add_tx(intf->dev, &txq->napi, tx_poll);
+	return err;
 }
 
 /**
@@ -550,6 +516,5 @@ int ipoib_txq_create(struct ipoib_intf *intf)
 void ipoib_txq_destroy(struct ipoib_intf *intf)
 {
 	netif_napi_del(&intf->txq.napi);
-	ib_destroy_cq(intf->txq.cq);
-	kvfree(intf->txq.slots);
+	ipoib_txq_free(&intf->txq);
 }

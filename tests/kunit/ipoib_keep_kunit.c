@@ -88,14 +88,16 @@ static void umcast_alone(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, intf->umcast);
 }
 
-static void without_connected_mode_now(struct kunit *test)
+static void queues_alone(struct kunit *test)
 {
-	struct ipoib_cm *cm = intf->cm;
-
-	keep(1, 1, 0xffff, 65520, true);
-	intf->cm = NULL;
-	expect(test, 1, 1, 0xffff, 65520, false);
-	intf->cm = cm;
+	intf->queues.rx_size = 256;
+	intf->queues.tx_usecs = 7;
+	keep(1, 1, 0xffff, 0, false);
+	memset(&intf->queues, 0, sizeof(intf->queues));
+	expect(test, 1, 1, 0xffff, 0, false);
+	KUNIT_EXPECT_EQ(test, intf->queues.rx_size, 256U);
+	KUNIT_EXPECT_EQ(test, intf->queues.tx_size, 0U);
+	KUNIT_EXPECT_EQ(test, intf->queues.tx_usecs, 7);
 }
 
 static void there_is_a_limit(struct kunit *test)
@@ -116,10 +118,7 @@ static void there_is_a_limit(struct kunit *test)
 static int setup(struct kunit *test)
 {
 	intf = kunit_kzalloc(test, sizeof(*intf), GFP_KERNEL);
-	if (!intf)
-		return -ENOMEM;
-	intf->cm = (void *)intf; /* there is one; nobody looks at it */
-	return 0;
+	return intf ? 0 : -ENOMEM;
 }
 
 static void teardown(struct kunit *test)
@@ -132,7 +131,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(the_newest_counts),
 	KUNIT_CASE(children_are_others),
 	KUNIT_CASE(umcast_alone),
-	KUNIT_CASE(without_connected_mode_now),
+	KUNIT_CASE(queues_alone),
 	KUNIT_CASE(there_is_a_limit),
 	{}
 };

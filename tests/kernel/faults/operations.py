@@ -175,6 +175,42 @@ class Mtu(Operation):
         return struct.unpack("16si12x", fcntl.ioctl(self.socket, SIOCGIFMTU, request))[1] == self.new
 
 
+class Rings(Flags):
+    """Change the size of an interface's rings and back."""
+
+    SIOCETHTOOL, GET, SET = 0x8946, 0x10, 0x11
+    FORMAT, RX, TX = "9I", 5, 8     # struct ethtool_ringparam: the command, maxima, sizes
+
+    def __init__(self, name, old, new):
+        super().__init__("up", name)
+        self.old, self.new = int(old), int(new)
+        self.buffer = ctypes.create_string_buffer(struct.calcsize(self.FORMAT))
+        self.request = struct.pack("16sP16x", name.encode(), ctypes.addressof(self.buffer))
+
+    def sizes(self):
+        struct.pack_into("I", self.buffer, 0, self.GET)
+        fcntl.ioctl(self.socket, self.SIOCETHTOOL, self.request)
+        return list(struct.unpack(self.FORMAT, self.buffer))
+
+    def set(self, size):
+        values = self.sizes()
+        values[0], values[self.RX], values[self.TX] = self.SET, size, size
+        struct.pack_into(self.FORMAT, self.buffer, 0, *values)
+        fcntl.ioctl(self.socket, self.SIOCETHTOOL, self.request)
+
+    def do(self):
+        self.set(self.new)
+
+    def undo(self):
+        self.set(self.old)
+
+    def done(self):
+        return self.sizes()[self.RX] == self.new
+
+    def settled(self):
+        return self.carrier()
+
+
 class Child(Operation):
     """Make a child by its P_Key."""
 
@@ -441,6 +477,6 @@ class Traffic(Peers):
 
 KINDS = {
     "load": Module, "up": lambda name: Flags("up", name), "down": lambda name: Flags("down", name),
-    "mtu": Mtu, "add": Link, "interface": Interface, "join": Join, "child": Child, "path": FirstPacket,
-    "traffic": Traffic,
+    "mtu": Mtu, "rings": Rings, "add": Link, "interface": Interface, "join": Join, "child": Child,
+    "path": FirstPacket, "traffic": Traffic,
 }

@@ -23,6 +23,9 @@ for whose in own workers; do
 	nth $whose down ib0
 	nth $whose join ib0 239.1.2.3
 	nth $whose path ib0
+	ethtool -G ib0 rx 64 tx 64
+	nth $whose rings ib0 64 128
+	ethtool -G ib0 rx 1024 tx 512
 done
 nth slab traffic 64
 nth slab traffic 4000

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Moderation: the HCA tells of completions later, and of several at once. It costs
+ * latency and saves interrupts. Both modes' completion queues have the same.
+ */
+#include <linux/rtnetlink.h>
+
+#include "ipoib.h"
+
+static int moderation_set(struct ipoib_intf *intf,
+			  const struct ipoib_queue_settings *wanted)
+{
+	int err;
+
+	err = rdma_set_cq_moderation(intf->txq.cq, wanted->tx_frames,
+				     wanted->tx_usecs);
+	if (!err)
+		err = rdma_set_cq_moderation(intf->rxq.cq, wanted->rx_frames,
+					     wanted->rx_usecs);
+	return err ?: ipoib_cm_moderate(intf, wanted);
+}
+
+/**
+ * ipoib_moderate - have completions told of later
+ * @intf: interface
+ * @wanted: how late; rings are not looked at
+ *
+ * Context: rtnl.
+ * Return: 0, -EOPNOTSUPP if the HCA cannot, or what else it says; all is as it was
+ *	then.
+ */
+int ipoib_moderate(struct ipoib_intf *intf,
+		   const struct ipoib_queue_settings *wanted)
+{
+	int err;
+
+	ASSERT_RTNL();
+	err = moderation_set(intf, wanted);
+	if (err) {
+		moderation_set(intf, &intf->queues);
+		return err;
+	}
+	intf->queues.tx_usecs = wanted->tx_usecs;
+	intf->queues.tx_frames = wanted->tx_frames;
+	intf->queues.rx_usecs = wanted->rx_usecs;
+	intf->queues.rx_frames = wanted->rx_frames;
+	return 0;
+}
+
+/**
+ * ipoib_moderate_new - have new completion queues moderated as the old ones
+ * @intf: interface
+ *
+ * Context: rtnl.
+ */
+void ipoib_moderate_new(struct ipoib_intf *intf)
+{
+	struct ipoib_queue_settings *set = &intf->queues;
+
+	if (!set->tx_usecs && !set->tx_frames && !set->rx_usecs && !set->rx_frames)
+		return;
+	if (!moderation_set(intf, set))
+		return;
+	netdev_warn(intf->dev, "completions are not moderated any more\n");
+	set->tx_usecs = 0;
+	set->tx_frames = 0;
+	set->rx_usecs = 0;
+	set->rx_frames = 0;
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* Moderation of completions: all queues have it, or none has. */
+#include <kunit/test.h>
+#include <linux/etherdevice.h>
+#include <linux/module.h>
+
+#define CONFIG_OPENIPOIB_CM 1
+#include "moderation.c"
+
+enum { SEND, RECEIVE, CONNECTIONS, QUEUES };
+
+/* What the HCA has been told, by queue; and at which call it refuses. */
+static struct {
+	u16 frames[QUEUES];
+	u16 usecs[QUEUES];
+	int calls;
+	int refuse_at;
+	struct ib_cq cq[2];
+	struct ib_device ca;
+} hca;
+
+static struct ipoib_intf *intf;
+static struct net_device *dev;
+
+static int hca_told(unsigned int queue, u16 frames, u16 usecs)
+{
+	if (hca.calls++ == hca.refuse_at)
+		return -EINVAL;
+	hca.frames[queue] = frames;
+	hca.usecs[queue] = usecs;
+	return 0;
+}
+
+static int fake_modify_cq(struct ib_cq *cq, u16 frames, u16 usecs)
+{
+	return hca_told(cq == &hca.cq[SEND] ? SEND : RECEIVE, frames, usecs);
+}
+
+int ipoib_cm_moderate(struct ipoib_intf *owner, const struct ipoib_queue_settings *wanted)
+{
+	return hca_told(CONNECTIONS, wanted->rx_frames, wanted->rx_usecs);
+}
+
+static int moderate(const struct ipoib_queue_settings *wanted)
+{
+	int err;
+
+	rtnl_lock();
+	hca.calls = 0;
+	err = ipoib_moderate(intf, wanted);
+	rtnl_unlock();
+	return err;
+}
+
+static const struct ipoib_queue_settings first = {
+	.tx_usecs = 1, .tx_frames = 2, .rx_usecs = 3, .rx_frames = 4,
+};
+
+static const struct ipoib_queue_settings second = {
+	.tx_usecs = 10, .tx_frames = 20, .rx_usecs = 30, .rx_frames = 40,
+};
+
+static void expect_first(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, hca.usecs[SEND], 1);
+	KUNIT_EXPECT_EQ(test, hca.frames[SEND], 2);
+	KUNIT_EXPECT_EQ(test, hca.usecs[RECEIVE], 3);
+	KUNIT_EXPECT_EQ(test, hca.frames[RECEIVE], 4);
+	KUNIT_EXPECT_EQ(test, hca.usecs[CONNECTIONS], 3);
+	KUNIT_EXPECT_EQ(test, hca.frames[CONNECTIONS], 4);
+}
+
+static void every_queue_has_it(struct kunit *test)
+{
+	intf->queues.tx_size = 128;
+	KUNIT_EXPECT_EQ(test, moderate(&first), 0);
+	expect_first(test);
+	KUNIT_EXPECT_EQ(test, intf->queues.rx_usecs, 3);
+	KUNIT_EXPECT_EQ(test, intf->queues.tx_size, 128U);
+}
+
+static void a_refusal_changes_nothing(struct kunit *test)
+{
+	int queue;
+
+	KUNIT_EXPECT_EQ(test, moderate(&first), 0);
+	for (queue = 0; queue < QUEUES; queue++) {
+		hca.refuse_at = queue;
+		KUNIT_EXPECT_EQ(test, moderate(&second), -EINVAL);
+		expect_first(test);
+		KUNIT_EXPECT_EQ(test, intf->queues.tx_frames, 2);
+	}
+}
+
+static void a_hca_without_it(struct kunit *test)
+{
+	hca.ca.ops.modify_cq = NULL;
+	KUNIT_EXPECT_EQ(test, moderate(&first), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, intf->queues.rx_usecs, 0);
+}
+
+static void new_queues_have_it_too(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, moderate(&first), 0);
+	memset(hca.usecs, 0, sizeof(hca.usecs));
+	memset(hca.frames, 0, sizeof(hca.frames));
+	ipoib_moderate_new(intf);
+	expect_first(test);
+	hca.calls = 0;
+	hca.refuse_at = RECEIVE;
+	ipoib_moderate_new(intf);
+	KUNIT_EXPECT_EQ(test, intf->queues.tx_usecs, 0);
+	KUNIT_EXPECT_EQ(test, intf->queues.rx_frames, 0);
+	hca.calls = 0;
+	ipoib_moderate_new(intf);
+	KUNIT_EXPECT_EQ(test, hca.calls, 0);
+}
+
+static int setup(struct kunit *test)
+{
+	dev = alloc_netdev(sizeof(*intf), "ipoib%d", NET_NAME_UNKNOWN, ether_setup);
+	if (!dev)
+		return -ENOMEM;
+	intf = netdev_priv(dev);
+	memset(&hca, 0, sizeof(hca));
+	hca.refuse_at = -1;
+	hca.ca.ops.modify_cq = fake_modify_cq;
+	hca.cq[SEND].device = &hca.ca;
+	hca.cq[RECEIVE].device = &hca.ca;
+	intf->dev = dev;
+	intf->txq.cq = &hca.cq[SEND];
+	intf->rxq.cq = &hca.cq[RECEIVE];
+	return 0;
+}
+
+static void teardown(struct kunit *test)
+{
+	if (dev)
+		free_netdev(dev);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(every_queue_has_it),
+	KUNIT_CASE(a_refusal_changes_nothing),
+	KUNIT_CASE(a_hca_without_it),
+	KUNIT_CASE(new_queues_have_it_too),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "ipoib_moderation",
+	.init = setup,
+	.exit = teardown,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);
+
+MODULE_DESCRIPTION("KUnit suite of moderation of completions");
+MODULE_LICENSE("Dual MIT/GPL");
