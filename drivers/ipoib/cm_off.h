@@ -122,4 +122,8 @@ static inline int ipoib_cm_moderate(struct ipoib_intf *intf,
 	return 0;
 }
 
+static inline void ipoib_cm_show(struct ipoib_intf *intf, struct seq_file *file)
+{
+}
+
 #endif /* IPOIB_CM_OFF_H */

@@ -11,6 +11,7 @@
 #include <linux/module.h>
 #include <linux/random.h>
 #include <linux/sched/mm.h>
+#include <linux/seq_file.h>
 
 #include "cm.h"
 
@@ -364,6 +365,46 @@ void ipoib_cm_rx_tick(struct ipoib_cm *cm)
 		rx_free(late);
 	}
 	rx_next_drain(cm);
+}
+
+static const char *rx_state_name(enum ipoib_cm_rx_state state)
+{
+	switch (state) {
+	case IPOIB_CM_RX_NEW:
+		return "NEW";
+	case IPOIB_CM_RX_LIVE:
+		return "LIVE";
+	default:
+		return "ENDING";
+	}
+}
+
+/**
+ * ipoib_cm_rx_show - tell of incoming connections
+ * @cm: connected mode
+ * @file: to write to
+ *
+ * Context: process.
+ */
+void ipoib_cm_rx_show(struct ipoib_cm *cm, struct seq_file *file)
+{
+	struct ipoib_cm_rx *rx;
+
+	mutex_lock(&cm->rx_lock);
+	list_for_each_entry(rx, &cm->rx_links, list) {
+		ipoib_debugfs_gid(file, &rx->from.gid);
+		seq_printf(file,
+			   "  direction: in\n"
+			   "  QPN:      0x%06x\n"
+			   "  state:    %s\n"
+			   "  MTU:      %u\n"
+			   "  idle:     %u ms\n"
+			   "\n",
+			   be32_to_cpu(rx->from.qpn), rx_state_name(rx->state),
+			   ipoib_cm_rxq_frame_max(&cm->rxq) - IPOIB_ENCAP_LEN,
+			   jiffies_to_msecs(jiffies - READ_ONCE(rx->used)));
+	}
+	mutex_unlock(&cm->rx_lock);
 }
 
 static int rx_cm_event(struct ib_cm_id *id, const struct ib_cm_event *event)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * /sys/kernel/debug/ipoib: for each interface its groups (ib0_mcg) and paths
- * (ib0_path). What control writes is only looked at, so an entry shows what it was
- * at some moment of the reading.
+ * /sys/kernel/debug/ipoib: for each interface its groups (ib0_mcg), its paths
+ * (ib0_path), both as data path knows them (ib0_neighbours), and its connections
+ * (ib0_connections). What control writes is only looked at, so an entry shows what
+ * it was at some moment of the reading.
  *
  * Two interfaces of one name, in different namespaces, have the files of one of
  * them: there is only one debugfs.
@@ -41,7 +42,12 @@ static void dests_stop(struct seq_file *file, void *entry)
 	spin_unlock_bh(&intf->dest_lock);
 }
 
-static void show_gid(struct seq_file *file, const union ib_gid *gid)
+/**
+ * ipoib_debugfs_gid - begin an entry
+ * @file: being read
+ * @gid: of the entry
+ */
+void ipoib_debugfs_gid(struct seq_file *file, const union ib_gid *gid)
 {
 	int i;
 
@@ -60,7 +66,7 @@ static int mcg_show(struct seq_file *file, void *entry)
 	if (!ipoib_dest_is_mcast(dest))
 		return 0;
 	mcast = ipoib_mcast_of(dest);
-	show_gid(file, &dest->gid);
+	ipoib_debugfs_gid(file, &dest->gid);
 	seq_printf(file,
 		   "  created: %10lu\n"
 		   "  queuelen: %9u\n"
@@ -85,7 +91,7 @@ static int path_show(struct seq_file *file, void *entry)
 		return 0;
 	path = ipoib_path_of(dest);
 	dlid = READ_ONCE(path->dlid);
-	show_gid(file, &dest->gid);
+	ipoib_debugfs_gid(file, &dest->gid);
 	seq_printf(file, "  complete: %6s\n", dlid ? "yes" : "no");
 	if (dlid) {
 		mbps = ib_rate_to_mbps(path->current_rec.rate);
@@ -99,6 +105,48 @@ static int path_show(struct seq_file *file, void *entry)
 	seq_putc(file, '\n');
 	return 0;
 }
+
+/* Both kinds of destination, as a sender sees them. */
+static int neighbours_show(struct seq_file *file, void *entry)
+{
+	struct ipoib_dest *dest = list_entry(entry, struct ipoib_dest, all);
+	bool group = ipoib_dest_is_mcast(dest);
+	unsigned long state = group ? 0 : READ_ONCE(ipoib_path_of(dest)->state);
+
+	ipoib_debugfs_gid(file, &dest->gid);
+	seq_printf(file,
+		   "  kind:     %s\n"
+		   "  bucket:   %u\n"
+		   "  address:  %s\n"
+		   "  asking:   %s\n"
+		   "  waiting:  %u packets, %u bytes\n"
+		   "  idle:     %u ms\n"
+		   "\n",
+		   group ? "group" : "port",
+		   ipoib_dest_bucket(file->private, dest),
+		   READ_ONCE(dest->ah) ? "yes" : "no",
+		   test_bit(IPOIB_PATH_BUSY, &state) ? "now" :
+		   test_bit(IPOIB_PATH_STALE, &state) ? "at the next packet" : "no",
+		   skb_queue_len_lockless(&dest->hold.packets),
+		   READ_ONCE(dest->hold.bytes),
+		   jiffies_to_msecs(jiffies - READ_ONCE(dest->used)));
+	return 0;
+}
+
+static const struct seq_operations neighbours_sops = {
+	.start = dests_start,
+	.next = dests_next,
+	.stop = dests_stop,
+	.show = neighbours_show,
+};
+DEFINE_SEQ_ATTRIBUTE(neighbours);
+
+static int connections_show(struct seq_file *file, void *data)
+{
+	ipoib_cm_show(file->private, file);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(connections);
 
 static const struct seq_operations mcg_sops = {
 	.start = dests_start,
@@ -119,7 +167,7 @@ DEFINE_SEQ_ATTRIBUTE(path);
 static struct dentry *debugfs_file(struct ipoib_intf *intf, const char *what,
 				   const struct file_operations *fops)
 {
-	char name[IFNAMSIZ + sizeof("_path")];
+	char name[IFNAMSIZ + sizeof("_connections")];
 	struct dentry *taken;
 
 	snprintf(name, sizeof(name), "%s_%s", intf->dev->name, what);
@@ -142,6 +190,10 @@ void ipoib_debugfs_add(struct ipoib_intf *intf)
 	ASSERT_RTNL();
 	intf->debugfs_mcg = debugfs_file(intf, "mcg", &mcg_fops);
 	intf->debugfs_path = debugfs_file(intf, "path", &path_fops);
+	intf->debugfs_neighbours = debugfs_file(intf, "neighbours",
+						&neighbours_fops);
+	intf->debugfs_connections = debugfs_file(intf, "connections",
+						 &connections_fops);
 }
 
 /**
@@ -157,6 +209,8 @@ void ipoib_debugfs_remove(struct ipoib_intf *intf)
 	ASSERT_RTNL();
 	debugfs_remove(intf->debugfs_mcg);
 	debugfs_remove(intf->debugfs_path);
+	debugfs_remove(intf->debugfs_neighbours);
+	debugfs_remove(intf->debugfs_connections);
 }
 
 /**

@@ -67,6 +67,27 @@ struct ipoib_dest *ipoib_dest_find(struct ipoib_intf *intf,
 }
 
 /**
+ * ipoib_dest_bucket - where in the table an entry is
+ * @intf: interface
+ * @dest: entry
+ *
+ * Context: any, while the entry is in the table.
+ * Return: number of the bucket.
+ */
+u32 ipoib_dest_bucket(struct ipoib_intf *intf, const struct ipoib_dest *dest)
+{
+	const struct bucket_table *table;
+	u32 bucket;
+
+	rcu_read_lock();
+	table = rht_dereference_rcu(intf->dests.tbl, &intf->dests);
+	bucket = rht_key_hashfn(&intf->dests, table, &dest->gid,
+				dest_table_params);
+	rcu_read_unlock();
+	return bucket;
+}
+
+/**
  * ipoib_dest_init - the common part of a new path or group
  * @dest: entry
  * @gid: its key

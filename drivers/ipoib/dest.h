@@ -77,6 +77,7 @@ int ipoib_dest_table_init(struct ipoib_intf *intf);
 void ipoib_dest_table_destroy(struct ipoib_intf *intf);
 struct ipoib_dest *ipoib_dest_find(struct ipoib_intf *intf,
 				   const union ib_gid *gid);
+u32 ipoib_dest_bucket(struct ipoib_intf *intf, const struct ipoib_dest *dest);
 void ipoib_dest_init(struct ipoib_dest *dest, const union ib_gid *gid);
 int ipoib_dest_insert(struct ipoib_intf *intf, struct ipoib_dest *dest);
 void ipoib_dest_unlink(struct ipoib_intf *intf, struct ipoib_dest *dest);

@@ -29,6 +29,7 @@
 struct ipoib_cm;
 struct ipoib_path;
 struct page_pool;
+struct seq_file;
 
 #define IPOIB_TX_RING_DEFAULT	512
 #define IPOIB_RX_RING_DEFAULT	1024
@@ -272,6 +273,8 @@ struct ipoib_hca {
  * @wq: the control queue
  * @debugfs_mcg: file with the groups; guarded by rtnl
  * @debugfs_path: file with the paths; guarded by rtnl
+ * @debugfs_neighbours: file with groups and paths; guarded by rtnl
+ * @debugfs_connections: file with the connections; guarded by rtnl
  * @stat_path_queries: path records asked for; control
  * @stat_joins: joins asked for; control
  * @stat_flushes: by level; control
@@ -335,6 +338,8 @@ struct ipoib_intf {
 	struct workqueue_struct *wq;
 	struct dentry *debugfs_mcg;
 	struct dentry *debugfs_path;
+	struct dentry *debugfs_neighbours;
+	struct dentry *debugfs_connections;
 
 	u64 stat_path_queries;
 	u64 stat_joins;
@@ -421,6 +426,7 @@ void ipoib_debugfs_init(void);
 void ipoib_debugfs_exit(void);
 void ipoib_debugfs_add(struct ipoib_intf *intf);
 void ipoib_debugfs_remove(struct ipoib_intf *intf);
+void ipoib_debugfs_gid(struct seq_file *file, const union ib_gid *gid);
 
 /* keep.c */
 void ipoib_keep_settings(const struct ipoib_intf *intf);
@@ -477,7 +483,7 @@ struct ipoib_cm_stats {
 };
 
 #ifdef CONFIG_OPENIPOIB_CM
-/* cm.c, cm_dest.c, cm_ring.c, cm_tx.c */
+/* cm.c, cm_dest.c, cm_ring.c, cm_show.c, cm_tx.c */
 int ipoib_cm_create(struct ipoib_intf *intf);
 void ipoib_cm_destroy(struct ipoib_intf *intf);
 int ipoib_cm_start(struct ipoib_intf *intf);
@@ -504,6 +510,7 @@ bool ipoib_cm_drained(const struct ipoib_intf *intf);
 void ipoib_cm_reclaim(struct ipoib_intf *intf);
 int ipoib_cm_moderate(struct ipoib_intf *intf,
 		      const struct ipoib_queue_settings *wanted);
+void ipoib_cm_show(struct ipoib_intf *intf, struct seq_file *file);
 #else
 #include "cm_off.h"
 #endif

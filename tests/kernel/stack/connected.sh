@@ -43,6 +43,19 @@ for size in 1 1532 1533 4064 20000 65492; do
 done
 (($(stat cm_connects) == 1 && $(stat cm_accepts) == 1)) || fail "connections: $(ethtool -S ib0)"
 
+step "debugfs"
+peer=$("${N[@]}" cat /sys/class/net/ib1/address | cut -d: -f2-4 | tr -d :)
+connections=/sys/kernel/debug/ipoib/ib0_connections
+[[ $(grep -c "QPN: *0x$peer\$" $connections) == 2 ]] || fail "not one each way: $(cat $connections)"
+for direction in out in; do
+	awk -v from="direction: $direction" 'index($0, from) { on = 1 } on && !NF { exit } on' $connections >/run/connection
+	grep -q 'MTU: *65520$' /run/connection || fail "$direction: $(cat /run/connection)"
+	grep -q 'state: *\(UP\|LIVE\)$' /run/connection || fail "$direction: $(cat /run/connection)"
+	idle=$(awk '/idle:/ { print $2 }' /run/connection)
+	((idle < 60000)) || fail "$direction: idle for $idle ms"
+done
+grep -q 'ring: *[0-9]*/128$' $connections || fail "$(cat $connections)"
+
 step "tracepoints"
 traced connection '.*REQ -> UP event=REP$'
 ip link set ib0 down

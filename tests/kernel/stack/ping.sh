@@ -25,8 +25,15 @@ entry ib0_path "$peer" | grep -q 'complete: *yes$' || fail "$(entry ib0_path "$p
 broadcast=ff12:401b:ffff:0:0:0:ffff:ffff
 entry ib0_mcg $broadcast | grep -q 'complete: *yes$' || fail "not joined: $(cat /sys/kernel/debug/ipoib/ib0_mcg)"
 entry ib0_mcg $broadcast | grep -q 'send_only: *no$' || fail "$(entry ib0_mcg $broadcast)"
+for wanted in 'kind: *port$' 'address: *yes$' 'waiting: *0 packets, 0 bytes$'; do
+	entry ib0_neighbours "$peer" | grep -q "$wanted" || fail "no $wanted: $(entry ib0_neighbours "$peer")"
+done
+idle=$(entry ib0_neighbours "$peer" | awk '/idle:/ { print $2 }')
+((idle < 60000)) || fail "$peer idle for $idle ms"
+entry ib0_neighbours $broadcast | grep -q 'kind: *group$' || fail "$(cat /sys/kernel/debug/ipoib/ib0_neighbours)"
+(($(grep -c ^GID /sys/kernel/debug/ipoib/ib0_neighbours) == $(cat /sys/kernel/debug/ipoib/ib0_{mcg,path} | grep -c ^GID))) || fail "neighbours are not groups and paths"
 ip link set ib0 down
-[[ -z $(cat /sys/kernel/debug/ipoib/ib0_mcg /sys/kernel/debug/ipoib/ib0_path) ]] || fail "entries of an interface that is down"
+[[ -z $(cat /sys/kernel/debug/ipoib/ib0_{mcg,path,neighbours,connections}) ]] || fail "entries of an interface that is down"
 ip link set ib0 name other
 [[ -e /sys/kernel/debug/ipoib/other_mcg && ! -e /sys/kernel/debug/ipoib/ib0_mcg ]] || fail "files do not follow the name"
 stack_down

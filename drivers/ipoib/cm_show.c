@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Connections for who debugs: peers that packets go to or could go to, then those
+ * that have connected to us.
+ *
+ * Entries of the table are there while its lock is held. A link ends on the control
+ * queue meanwhile, but its memory stays for those that read under RCU.
+ */
+#include <linux/seq_file.h>
+
+#include "cm_tx.h"
+
+static const char * const conn_state_names[IPOIB_CONN_STATES] = {
+	[IPOIB_CONN_NEW] = "NEW",
+	[IPOIB_CONN_PATH] = "PATH",
+	[IPOIB_CONN_REQ] = "REQ",
+	[IPOIB_CONN_UP] = "UP",
+	[IPOIB_CONN_DATAGRAM] = "DATAGRAM",
+	[IPOIB_CONN_RETRY_PATH] = "RETRY_PATH",
+	[IPOIB_CONN_RETRY] = "RETRY",
+	[IPOIB_CONN_GONE] = "GONE",
+};
+
+static void show_link(const struct ipoib_cm_tx *link, struct seq_file *file)
+{
+	seq_printf(file,
+		   "  MTU:      %u\n"
+		   "  ring:     %u/%u\n",
+		   link->frame_max - IPOIB_ENCAP_LEN,
+		   READ_ONCE(link->head) - READ_ONCE(link->tail),
+		   IPOIB_CM_TX_RING);
+}
+
+static void show_conn(const struct ipoib_conn *conn, struct seq_file *file)
+{
+	enum ipoib_conn_state state = READ_ONCE(conn->state);
+	const struct ipoib_cm_tx *link = READ_ONCE(conn->link);
+
+	ipoib_debugfs_gid(file, &conn->key.gid);
+	seq_printf(file,
+		   "  direction: out\n"
+		   "  QPN:      0x%06x\n"
+		   "  state:    %s\n",
+		   be32_to_cpu(conn->key.qpn), conn_state_names[state]);
+	if (state == IPOIB_CONN_UP && link)
+		show_link(link, file);
+	seq_printf(file,
+		   "  waiting:  %u packets, %u bytes\n"
+		   "  idle:     %u ms\n"
+		   "\n",
+		   skb_queue_len_lockless(&conn->hold.packets),
+		   READ_ONCE(conn->hold.bytes),
+		   jiffies_to_msecs(jiffies - READ_ONCE(conn->used)));
+}
+
+/**
+ * ipoib_cm_show - tell of an interface's connections
+ * @intf: interface
+ * @file: to write to
+ *
+ * Context: process.
+ */
+void ipoib_cm_show(struct ipoib_intf *intf, struct seq_file *file)
+{
+	const struct ipoib_conn *conn;
+	struct ipoib_cm *cm = intf->cm;
+
+	if (!cm)
+		return;
+	rcu_read_lock();
+	spin_lock_bh(&cm->conn_lock);
+	list_for_each_entry(conn, &cm->conn_list, all)
+		show_conn(conn, file);
+	spin_unlock_bh(&cm->conn_lock);
+	rcu_read_unlock();
+	ipoib_cm_rx_show(cm, file);
+}
