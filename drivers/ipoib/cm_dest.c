@@ -130,7 +130,7 @@ bool ipoib_cm_xmit(struct ipoib_intf *intf, struct sk_buff *skb)
 	if (!ipoib_conn_holds(conn->state) && conn->state != IPOIB_CONN_UP)
 		return false;
 	if (!ipoib_hold_add(intf, &conn->hold, skb))
-		ipoib_tx_drop(&intf->txq, skb);
+		ipoib_tx_drop(&intf->txq, skb, SKB_DROP_REASON_NEIGH_QUEUEFULL);
 	else if (conn->state == IPOIB_CONN_UP && list_empty(&conn->backlog))
 		list_add_tail(&conn->backlog, &cm->backlog);
 	return true;
@@ -192,8 +192,10 @@ static void conn_release_held(struct ipoib_conn *conn, bool drop)
 	struct sk_buff *skb;
 
 	while ((skb = ipoib_hold_take(intf, &conn->hold))) {
-		if (drop || !intf->running)
-			ipoib_tx_drop(&intf->txq, skb);
+		if (drop)
+			ipoib_tx_drop(&intf->txq, skb, SKB_DROP_REASON_NEIGH_FAILED);
+		else if (!intf->running)
+			ipoib_tx_drop(&intf->txq, skb, SKB_DROP_REASON_DEV_READY);
 		else
 			ipoib_tx_datagram(intf, skb);
 	}

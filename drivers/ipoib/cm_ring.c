@@ -138,16 +138,19 @@ void ipoib_cm_push(struct ipoib_conn *conn, struct sk_buff *skb)
 		return;
 	}
 	/* RC knows no checksum of IP. */
-	if (unlikely((skb->ip_summed == CHECKSUM_PARTIAL &&
-		      ring_checksum(link, skb)) ||
-		     !ipoib_tx_fits_sges(intf, skb))) {
-		ipoib_tx_error(txq, skb);
+	if (unlikely(skb->ip_summed == CHECKSUM_PARTIAL &&
+		     ring_checksum(link, skb))) {
+		ipoib_tx_error(txq, skb, SKB_DROP_REASON_SKB_CSUM);
+		return;
+	}
+	if (unlikely(!ipoib_tx_fits_sges(intf, skb))) {
+		ipoib_tx_error(txq, skb, SKB_DROP_REASON_NOMEM);
 		return;
 	}
 	slot->skb = skb;
 	if (unlikely(ipoib_tx_map(intf->ca, slot))) {
 		slot->skb = NULL;
-		ipoib_tx_error(txq, skb);
+		ipoib_tx_error(txq, skb, SKB_DROP_REASON_NOMEM);
 		return;
 	}
 	ring_chain(link, slot);
@@ -180,7 +183,7 @@ void ipoib_cm_tx_complete(struct ipoib_cm_tx *link, u32 last, bool ok,
 		ipoib_tx_unmap(cm->intf->ca, slot);
 		packets++;
 		bytes += slot->skb->len;
-		napi_consume_skb(slot->skb, budget);
+		ipoib_tx_done(slot->skb, ok, budget);
 		slot->skb = NULL;
 	}
 	WRITE_ONCE(cm->done, cm->done + packets);

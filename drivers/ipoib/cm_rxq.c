@@ -201,7 +201,7 @@ static void rxq_deliver(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx *rx,
 	if (mark & IPOIB_PARTIAL && ipoib_cm_rx_partial(rx) &&
 	    unlikely(!rxq_checksum(skb, mark))) {
 		rxq_count_error(rxq);
-		napi_consume_skb(skb, 1);
+		kfree_skb_reason(skb, SKB_DROP_REASON_DEV_HDR);
 		return;
 	}
 	u64_stats_update_begin(&rxq->count.sync);

@@ -216,7 +216,7 @@ void ipoib_dest_drop_pending(struct ipoib_intf *intf, struct ipoib_dest *dest)
 	netif_tx_lock_bh(intf->dev);
 	list_del_init(&dest->backlog);
 	while ((skb = ipoib_hold_take(intf, &dest->hold)))
-		ipoib_tx_drop(&intf->txq, skb);
+		ipoib_tx_drop(&intf->txq, skb, SKB_DROP_REASON_NEIGH_FAILED);
 	netif_tx_unlock_bh(intf->dev);
 }
 

@@ -391,10 +391,13 @@ bool ipoib_tx_has_room(const struct ipoib_txq *txq);
 void ipoib_tx_push(struct ipoib_txq *txq, struct ipoib_dest *dest,
 		   struct sk_buff *skb);
 void ipoib_tx_doorbell(struct ipoib_txq *txq);
-void ipoib_tx_drop(struct ipoib_txq *txq, struct sk_buff *skb);
+void ipoib_tx_drop(struct ipoib_txq *txq, struct sk_buff *skb,
+		   enum skb_drop_reason reason);
 bool ipoib_tx_drained(const struct ipoib_txq *txq);
 void ipoib_tx_datagram(struct ipoib_intf *intf, struct sk_buff *skb);
-void ipoib_tx_error(struct ipoib_txq *txq, struct sk_buff *skb);
+void ipoib_tx_error(struct ipoib_txq *txq, struct sk_buff *skb,
+		    enum skb_drop_reason reason);
+void ipoib_tx_done(struct sk_buff *skb, bool ok, int budget);
 void ipoib_tx_stop_if_full(struct ipoib_txq *txq);
 void ipoib_tx_count_done(struct ipoib_counters *count, bool ok,
 			 unsigned int packets, unsigned int bytes);

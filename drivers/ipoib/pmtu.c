@@ -15,6 +15,7 @@
 #include <net/icmp.h>
 #include <net/ip.h>
 
+#include "drop.h"
 #include "ipoib.h"
 
 /* Answers that wait to be sent; who is told later is told by the next packet. */
@@ -55,7 +56,7 @@ static void pmtu_work(struct work_struct *work)
 		local_bh_disable();
 		pmtu_answer(skb);
 		local_bh_enable();
-		kfree_skb(skb);
+		kfree_skb_reason(skb, SKB_DROP_REASON_PKT_TOO_BIG);
 	}
 }
 
@@ -85,7 +86,7 @@ void ipoib_pmtu_too_long(struct ipoib_intf *intf, struct sk_buff *skb, u32 mtu,
 	u64_stats_update_end(&txq->drops.sync);
 	skb_dst_update_pmtu(skb, mtu);
 	if (skb_queue_len(&intf->pmtu_queue) >= PMTU_QUEUE_MAX) {
-		dev_kfree_skb_any(skb);
+		dev_kfree_skb_any_reason(skb, SKB_DROP_REASON_PKT_TOO_BIG);
 		return;
 	}
 	pmtu_note_of(skb)->mtu = mtu;

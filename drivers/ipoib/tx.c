@@ -11,6 +11,7 @@
  * head and posted belong to the holder of the transmit queue's lock, tail to
  * NAPI. The queue stops when the ring is full and is woken by NAPI.
  */
+#include "drop.h"
 #include "ipoib.h"
 #include "mcast.h"
 #include "path.h"
@@ -49,30 +50,34 @@ bool ipoib_tx_drained(const struct ipoib_txq *txq)
  * ipoib_tx_drop - a packet will not be sent
  * @txq: transmit queue
  * @skb: packet, consumed
+ * @reason: for those who watch drops
  *
  * Context: transmit queue lock.
  */
-void ipoib_tx_drop(struct ipoib_txq *txq, struct sk_buff *skb)
+void ipoib_tx_drop(struct ipoib_txq *txq, struct sk_buff *skb,
+		   enum skb_drop_reason reason)
 {
 	u64_stats_update_begin(&txq->drops.sync);
 	u64_stats_inc(&txq->drops.dropped);
 	u64_stats_update_end(&txq->drops.sync);
-	dev_kfree_skb_any(skb);
+	dev_kfree_skb_any_reason(skb, reason);
 }
 
 /**
  * ipoib_tx_error - a packet cannot be sent
  * @txq: transmit queue
  * @skb: packet, consumed
+ * @reason: for those who watch drops
  *
  * Context: transmit queue lock.
  */
-void ipoib_tx_error(struct ipoib_txq *txq, struct sk_buff *skb)
+void ipoib_tx_error(struct ipoib_txq *txq, struct sk_buff *skb,
+		    enum skb_drop_reason reason)
 {
 	u64_stats_update_begin(&txq->drops.sync);
 	u64_stats_inc(&txq->drops.errors);
 	u64_stats_update_end(&txq->drops.sync);
-	dev_kfree_skb_any(skb);
+	dev_kfree_skb_any_reason(skb, reason);
 }
 
 /* Room for a packet, whichever way it goes. */
@@ -125,13 +130,13 @@ void ipoib_tx_push(struct ipoib_txq *txq, struct ipoib_dest *dest,
 		return;
 	}
 	if (unlikely(!ipoib_tx_fits_sges(intf, skb))) {
-		ipoib_tx_error(txq, skb);
+		ipoib_tx_error(txq, skb, SKB_DROP_REASON_NOMEM);
 		return;
 	}
 	slot->skb = skb;
 	if (unlikely(ipoib_tx_map(intf->ca, slot))) {
 		slot->skb = NULL;
-		ipoib_tx_error(txq, skb);
+		ipoib_tx_error(txq, skb, SKB_DROP_REASON_NOMEM);
 		return;
 	}
 	slot->wr.ah = dest->ah->ah;
@@ -164,7 +169,7 @@ static void tx_take_back(struct ipoib_txq *txq, const struct ib_send_wr *bad)
 		struct ipoib_tx_slot *slot = tx_slot(txq, pos);
 
 		ipoib_tx_unmap(txq->intf->ca, slot);
-		ipoib_tx_error(txq, slot->skb);
+		ipoib_tx_error(txq, slot->skb, SKB_DROP_REASON_DEV_READY);
 		slot->skb = NULL;
 	}
 	WRITE_ONCE(txq->head, from);
@@ -241,11 +246,11 @@ void ipoib_tx_datagram(struct ipoib_intf *intf, struct sk_buff *skb)
 	struct ipoib_path *path;
 
 	if (unlikely(!dest)) {
-		ipoib_tx_drop(txq, skb);
+		ipoib_tx_drop(txq, skb, SKB_DROP_REASON_NOMEM);
 		return;
 	}
 	if (unlikely(!tx_push_or_hold(txq, dest, skb)))
-		ipoib_tx_drop(txq, skb);
+		ipoib_tx_drop(txq, skb, SKB_DROP_REASON_NEIGH_QUEUEFULL);
 
 	if (ipoib_dest_is_mcast(dest))
 		return;
@@ -274,8 +279,10 @@ netdev_tx_t ipoib_start_xmit(struct sk_buff *skb, struct net_device *dev)
 		return NETDEV_TX_BUSY;
 	}
 	rcu_read_lock();
-	if (unlikely(!pskb_may_pull(skb, IPOIB_HARD_LEN) || !intf->running))
-		ipoib_tx_drop(txq, skb);
+	if (unlikely(!intf->running))
+		ipoib_tx_drop(txq, skb, SKB_DROP_REASON_DEV_READY);
+	else if (unlikely(!pskb_may_pull(skb, IPOIB_HARD_LEN)))
+		ipoib_tx_drop(txq, skb, SKB_DROP_REASON_HDR_TRUNC);
 	else if (!intf->connected || !ipoib_cm_xmit(intf, skb))
 		ipoib_tx_datagram(intf, skb);
 	rcu_read_unlock();
@@ -341,6 +348,22 @@ void ipoib_tx_count_done(struct ipoib_counters *count, bool ok,
 	u64_stats_update_end(&count->sync);
 }
 
+/**
+ * ipoib_tx_done - the HCA has done with a packet
+ * @skb: packet
+ * @ok: it has left
+ * @budget: of NAPI, or 0 outside of it
+ *
+ * Context: as ipoib_tx_count_done().
+ */
+void ipoib_tx_done(struct sk_buff *skb, bool ok, int budget)
+{
+	if (likely(ok))
+		napi_consume_skb(skb, budget);
+	else
+		dev_kfree_skb_any_reason(skb, SKB_DROP_REASON_DEV_READY);
+}
+
 /* Complete everything up to and including ring position @last. */
 static void tx_complete(struct ipoib_txq *txq, u32 last, bool ok, int budget)
 {
@@ -353,7 +376,7 @@ static void tx_complete(struct ipoib_txq *txq, u32 last, bool ok, int budget)
 		ipoib_tx_unmap(txq->intf->ca, slot);
 		packets++;
 		bytes += slot->skb->len;
-		napi_consume_skb(slot->skb, budget);
+		ipoib_tx_done(slot->skb, ok, budget);
 		slot->skb = NULL;
 	}
 	WRITE_ONCE(txq->tail, tail);

@@ -5,6 +5,8 @@
  * is a fake that notes the requests; NAPI is the kernel's.
  */
 #define WORLD_REAL_TX
+#include <trace/events/skb.h>
+
 #include "ipoib_world.h"
 
 static struct ib_cq *fake_create_cq(struct ib_device *ca, ib_comp_handler comp,
@@ -36,6 +38,8 @@ static struct {
 	u32 restarts;
 	u32 resolved;
 	bool no_dest;
+	enum skb_drop_reason reasons[16];
+	u32 drops;
 } hca;
 
 static struct ib_cq *fake_create_cq(struct ib_device *ca, ib_comp_handler comp,
@@ -92,7 +96,7 @@ void ipoib_flush(struct ipoib_intf *intf, enum ipoib_flush level)
 void ipoib_pmtu_too_long(struct ipoib_intf *intf, struct sk_buff *skb, u32 mtu, bool *told)
 {
 	*told = true;
-	ipoib_tx_error(&intf->txq, skb);
+	ipoib_tx_error(&intf->txq, skb, SKB_DROP_REASON_PKT_TOO_BIG);
 }
 
 static struct ipoib_dest *make_dest(struct ipoib_intf *intf, const union ib_gid *gid, size_t size)
@@ -447,6 +451,56 @@ static void too_long_packets(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, done(&txq->drops.errors), 1ULL);
 }
 
+/* What the kernel tells who watches drops, of packets of our own interface. */
+static void note_drop(void *unused, struct sk_buff *skb, void *location,
+		      enum skb_drop_reason reason)
+{
+	if (skb->dev == world->intf->dev && hca.drops < ARRAY_SIZE(hca.reasons))
+		hca.reasons[hca.drops++] = reason;
+}
+
+static void expect_drops(struct kunit *test, u32 drops, enum skb_drop_reason reason)
+{
+	KUNIT_EXPECT_EQ(test, hca.drops, drops);
+	if (hca.drops)
+		KUNIT_EXPECT_EQ(test, hca.reasons[hca.drops - 1], reason);
+	hca.drops = 0;
+}
+
+/* Each way to lose a packet says which one it is, and what arrives is no drop. */
+static void reasons_of_drops(struct kunit *test)
+{
+	u32 sent;
+
+	KUNIT_ASSERT_EQ(test, register_trace_kfree_skb(note_drop, NULL), 0);
+	hca.no_dest = true;
+	send_to(test, 1, 100);
+	expect_drops(test, 1, SKB_DROP_REASON_NOMEM);
+	hca.no_dest = false;
+	world->intf->running = false;
+	send_to(test, 1, 100);
+	expect_drops(test, 1, SKB_DROP_REASON_DEV_READY);
+	world->intf->running = true;
+	for (sent = 0; !hca.drops && sent < 4000; sent++)
+		send_to(test, 1, 1000);
+	expect_drops(test, 1, SKB_DROP_REASON_NEIGH_QUEUEFULL);
+	ipoib_dest_drop_pending(world->intf, find(1));
+	expect_drops(test, min_t(u32, sent - 1, ARRAY_SIZE(hca.reasons)),
+		     SKB_DROP_REASON_NEIGH_FAILED);
+	resolved(test, 1);
+	send_to(test, 1, 100);
+	complete_one(0, IB_WC_SUCCESS);
+	expect_drops(test, 0, SKB_NOT_DROPPED_YET);
+	send_to(test, 1, 100);
+	complete_one(1, IB_WC_WR_FLUSH_ERR);
+	expect_drops(test, 1, SKB_DROP_REASON_DEV_READY);
+	hca.refuse_from = 0;
+	send_to(test, 1, 100);
+	expect_drops(test, 1, SKB_DROP_REASON_DEV_READY);
+	unregister_trace_kfree_skb(note_drop, NULL);
+	tracepoint_synchronize_unregister();
+}
+
 static void packets_that_cannot_go(struct kunit *test)
 {
 	struct ipoib_txq *txq = &world->intf->txq;
@@ -506,6 +560,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(waiting_packets_never_overfill),
 	KUNIT_CASE(too_long_packets),
 	KUNIT_CASE(packets_that_cannot_go),
+	KUNIT_CASE(reasons_of_drops),
 	KUNIT_CASE(packets_in_many_pieces),
 	{}
 };

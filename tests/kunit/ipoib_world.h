@@ -109,7 +109,7 @@ void ipoib_tx_doorbell(struct ipoib_txq *txq)
 	world->doorbells++;
 }
 
-void ipoib_tx_drop(struct ipoib_txq *txq, struct sk_buff *skb)
+void ipoib_tx_drop(struct ipoib_txq *txq, struct sk_buff *skb, enum skb_drop_reason reason)
 {
 	world->dropped++;
 	kfree_skb(skb);
