@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 KERNELS := 6.1 6.12
 
-.PHONY: help demo test check modules unit test-kunit test-debug test-packages guests vm bench bench-ha test-ha \
+.PHONY: help demo test test-features check modules unit test-kunit test-debug test-packages guests vm bench bench-ha test-ha \
 	lab-up lab-down lab-status lab-shell \
 	bootstrap format clean install uninstall
 
@@ -54,6 +54,9 @@ bench-ha: bootstrap ## failovers of ipoib-ha beside kernel bonding (BENCH="--fai
 
 test-ha: bootstrap ## ipoib-ha while ports fail in all ways (HA="--kernel 6.1 --driver ours")
 	@/usr/bin/python3 -m pytest -v -p no:cacheprovider tests/vm -m ha --full $(HA)
+
+test-features: bootstrap ## ib_ipoib beside the kernel's driver, with the tests that prove it (FEATURES=--last)
+	@scripts/features $(FEATURES)
 
 lab-up: bootstrap ## start the virtual hosts h1 and h2 (LAB="--kernel 6.12")
 	@scripts/lab up $(LAB)
