@@ -7,6 +7,10 @@
 #include "ipoib_world.h"
 
 #include "dest.c"
+#include "path.h"
+
+#define MANY		10000
+#define MANY_BUCKETS	(4 * MANY)
 
 static struct ipoib_dest *dests[64];
 
@@ -286,6 +290,63 @@ static void no_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, world->sent, 1U);
 }
 
+/* Return: the most entries that one bucket of the table has. */
+static u32 longest_chain(struct ipoib_dest **many, u8 *chains)
+{
+	u32 i, longest = 0;
+
+	for (i = 0; i < MANY; i++) {
+		u32 bucket = ipoib_dest_bucket(world->intf, many[i]);
+
+		if (bucket >= MANY_BUCKETS)
+			return U32_MAX;
+		longest = max_t(u32, longest, ++chains[bucket]);
+	}
+	return longest;
+}
+
+/* Whom to look for costs the same among many as among few; and what each takes. */
+static void ten_thousand_ports(struct kunit *test)
+{
+	struct ipoib_dest **many = kvcalloc(MANY, sizeof(*many), GFP_KERNEL);
+	u8 *chains = kvcalloc(MANY_BUCKETS, 1, GFP_KERNEL);
+	struct rdma_ah_attr attr = {};
+	u32 made, i, lost = 0;
+
+	for (made = 0; many && chains && made < MANY; made++) {
+		struct ipoib_path *path = kzalloc(sizeof(*path), GFP_KERNEL);
+		union ib_gid gid = world_gid(made);
+
+		if (!path)
+			break;
+		many[made] = &path->dest;
+		ipoib_dest_init(&path->dest, &gid);
+		if (insert(&path->dest) ||
+		    ipoib_dest_set_ah(world->intf, &path->dest, &attr)) {
+			kfree(path);
+			break;
+		}
+	}
+	KUNIT_EXPECT_EQ(test, made, (u32)MANY);
+	flush_work(&world->intf->dests.run_work);	/* the table has grown */
+	for (i = 0; i < made; i++)
+		lost += find(i) != many[i];
+	KUNIT_EXPECT_EQ(test, lost, 0U);
+	if (made == MANY) {
+		KUNIT_EXPECT_LE(test, longest_chain(many, chains), 16U);
+		kunit_info(test, "%zu bytes for each of %u neighbours, of them the address handle %zu",
+			   ksize(ipoib_path_of(many[0])) + ksize(many[0]->ah) + sizeof(void *),
+			   MANY, ksize(many[0]->ah));
+		KUNIT_EXPECT_LE(test, ksize(ipoib_path_of(many[0])), 1024UL);
+	}
+	while (made--) {
+		ipoib_dest_unlink(world->intf, many[made]);
+		kfree(ipoib_path_of(many[made]));
+	}
+	kvfree(chains);
+	kvfree(many);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(lookup),
 	KUNIT_CASE(groups_are_told_from_ports),
@@ -297,6 +358,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(cleared_handle_makes_packets_wait),
 	KUNIT_CASE(the_hca_refuses),
 	KUNIT_CASE(no_memory),
+	KUNIT_CASE(ten_thousand_ports),
 	{}
 };
 
