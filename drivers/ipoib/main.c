@@ -10,6 +10,8 @@
 
 #include "ipoib.h"
 
+#define NONSRQ_CONNECTIONS_MAX	4096
+
 unsigned int ipoib_send_queue_size = IPOIB_TX_RING_DEFAULT;
 unsigned int ipoib_recv_queue_size = IPOIB_RX_RING_DEFAULT;
 struct ib_sa_client ipoib_sa_client;
@@ -41,6 +43,34 @@ MODULE_PARM_DESC(send_queue_size,
 module_param_cb(recv_queue_size, &ring_size_ops, &ipoib_recv_queue_size, 0444);
 MODULE_PARM_DESC(recv_queue_size,
 		 "packets in the receive ring, a power of two from 64 to 8192 (1024)");
+
+/* Connections here need shared receive queues, so there is nothing to limit. */
+static unsigned int nonsrq_connections = 128;
+
+static int nonsrq_connections_set(const char *value, const struct kernel_param *param)
+{
+	unsigned int number;
+	int err = kstrtouint(value, 0, &number);
+
+	if (err)
+		return err;
+	if (number > NONSRQ_CONNECTIONS_MAX) {
+		pr_err("%s=%u: must be between 0 and %u\n", param->name, number,
+		       NONSRQ_CONNECTIONS_MAX);
+		return -ERANGE;
+	}
+	*(unsigned int *)param->arg = number;
+	return 0;
+}
+
+static const struct kernel_param_ops nonsrq_connections_ops = {
+	.set = nonsrq_connections_set,
+	.get = param_get_uint,
+};
+
+module_param_cb(max_nonsrq_conn_qp, &nonsrq_connections_ops, &nonsrq_connections, 0444);
+MODULE_PARM_DESC(max_nonsrq_conn_qp,
+		 "taken for the sake of old files, 0 to 4096; without effect (128)");
 
 static struct ib_client ipoib_client;
 

@@ -49,6 +49,12 @@ resized() {
 	wait_for 20 joined_again
 }
 
+step "parameters out of range"
+for wrong in send_queue_size=32:64 recv_queue_size=9000:8192 max_nonsrq_conn_qp=5000:4096; do
+	! insmod "$IPOIB_KO" ${wrong%:*} 2>/dev/null || fail "taken: ${wrong%:*}"
+	dmesg | grep -q "ib_ipoib: .*${wrong%:*}: must be between .*${wrong#*:}" || fail "no message: $wrong"
+done
+
 stack_up
 GROUPS_BEFORE=$(groups)
 rings_are 1024 512
