@@ -5,6 +5,7 @@
  * The handler only notes the level and wakes the control queue; a port that has
  * gone down loses its carrier at once, whatever the queue is busy with.
  */
+#include "gid.h"
 #include "ipoib.h"
 #include "ipoib_trace.h"
 #include "mcast.h"
@@ -59,7 +60,7 @@ static bool events_query_gid(struct ipoib_intf *intf)
 {
 	union ib_gid gid;
 
-	if (rdma_query_gid(intf->ca, intf->port, 0, &gid) ||
+	if (ipoib_gid_query(intf, &gid) ||
 	    !memcmp(&gid, &intf->local_gid, sizeof(gid)))
 		return false;
 	netif_tx_lock_bh(intf->dev);

@@ -221,6 +221,7 @@ struct ipoib_hca {
  * @list: link in ipoib_hca.intfs
  * @pkey: P_Key of the partition; constant
  * @pkey_index: in the port's table; control
+ * @guid: chosen by hand, network byte order, or 0; written with rtnl, read anywhere
  * @local_gid: of the port; written by control under the transmit locks
  * @lid: of the port; control, read anywhere
  * @port_state: enum ib_port_state; control, read anywhere
@@ -289,6 +290,7 @@ struct ipoib_intf {
 
 	u16 pkey;
 	u16 pkey_index;
+	__be64 guid;
 	union ib_gid local_gid;
 	u16 lid;
 	u8 port_state;

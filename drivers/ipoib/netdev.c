@@ -14,9 +14,11 @@
 #include <linux/if_arp.h>
 #include <linux/module.h>
 
+#include "gid.h"
 #include "ipoib.h"
 #include "ipoib_trace.h"
 #include "mcast.h"
+#include "vf.h"
 
 struct workqueue_struct *ipoib_rtnl_wq;
 
@@ -33,7 +35,7 @@ static int intf_init(struct net_device *dev)
 	u8 hwaddr[INFINIBAND_ALEN];
 	int err;
 
-	err = rdma_query_gid(intf->ca, intf->port, 0, &intf->local_gid);
+	err = ipoib_gid_query(intf, &intf->local_gid);
 	if (err)
 		return err;
 	intf->wq = alloc_ordered_workqueue("ipoib_%s_%u_%04x", WQ_MEM_RECLAIM,
@@ -277,6 +279,12 @@ static const struct net_device_ops intf_ops = {
 	.ndo_tx_timeout = intf_tx_timeout,
 	.ndo_get_stats64 = intf_get_stats64,
 	.ndo_get_iflink = intf_get_iflink,
+	.ndo_set_mac_address = ipoib_gid_choose,
+	.ndo_set_vf_link_state = ipoib_vf_set_link_state,
+	.ndo_get_vf_config = ipoib_vf_get_config,
+	.ndo_get_vf_stats = ipoib_vf_get_stats,
+	.ndo_get_vf_guid = ipoib_vf_get_guid,
+	.ndo_set_vf_guid = ipoib_vf_set_guid,
 };
 
 /* The destination's address travels in front of the encapsulation header. */

@@ -12,6 +12,7 @@ static int fake_find_pkey(struct ib_device *ca, u32 port, u16 pkey, u16 *index);
 
 #define ib_query_port fake_query_port
 #define rdma_query_gid fake_query_gid
+#include "gid.c"
 #define ib_find_pkey fake_find_pkey
 #include "dest.c"
 #include "events.c"
