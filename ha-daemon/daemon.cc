@@ -3,6 +3,7 @@
 
 #include "ha-daemon/document.hpp"
 #include "ha-daemon/linux/pieces.hpp"
+#include "ha-daemon/linux/priority.hpp"
 
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
@@ -25,7 +26,9 @@ namespace
 
 using namespace std::chrono_literals;
 
-constexpr Time patience = 20ms; // for more changes before everything is read anew
+// For more changes before everything is read anew. Reading keeps a processor busy, just
+// when the peers wait for answers.
+constexpr Time patience = 20ms;
 constexpr Time refreshEvery = 10s;
 constexpr Time longest = 60s;
 constexpr Time warmEvery = 5s;
@@ -106,7 +109,7 @@ io::Result<std::unique_ptr<Daemon>> Daemon::open(const Options &options)
                                               std::move(*monitor), std::move(*announcer),
                                               std::move(*control), std::move(*signals)));
     for (const auto &names : options.pairs) {
-        Managed one{names, Pair(options.policy, std::nullopt), {}, true, false, {}};
+        Managed one{.names = names, .pair = Pair(options.policy, std::nullopt), .memberships = {}};
         const auto text = daemon->folder_.read(one.file());
         std::optional<Journal> journal;
         if (text) {
@@ -143,7 +146,9 @@ io::Result<void> Daemon::run()
     std::uint64_t watchdog = 0;
     const bool watched = sd_watchdog_enabled(0, &watchdog) > 0;
     for (;;) {
-        speak();
+        // Words can wait as long as that.
+        if (!lookAt_)
+            speak();
         Time until = now() + (watched ? Time(watchdog / 2) : longest);
         for (const auto &one : pairs_) {
             if (const auto wake = one.pair.wake())
@@ -275,7 +280,11 @@ void Daemon::lookWhereAsked()
 // a link that was down for a moment has not been removed by anybody.
 void Daemon::look(Managed &one)
 {
+    const Leisure leisure;
     const Time begin = now();
+    if (one.unsaved)
+        save(one, false);
+    one.unsaved = false;
     if (begin >= refreshAt_ || !one.pair.started() || linksChanged_) {
         ports_.refresh();
         refreshAt_ = begin + refreshEvery;
@@ -336,14 +345,19 @@ void Daemon::deliver(Managed &one, const Event &event)
 
 void Daemon::perform(Managed &one, const Action &action)
 {
-    if (std::holds_alternative<Save>(action))
-        save(one, false);
-    else if (const auto *batch = std::get_if<Batch>(&action))
+    if (const auto *keep = std::get_if<Save>(&action)) {
+        one.unsaved = keep->canWait;
+        if (!keep->canWait)
+            save(one, false);
+    } else if (const auto *batch = std::get_if<Batch>(&action)) {
+        std::optional<Leisure> leisure;
+        if (!batch->urgent)
+            leisure.emplace();
         deliver(one, BatchDone{kernel_.execute(batch->steps, now())});
-    else if (const auto *what = std::get_if<Announce>(&action))
+    } else if (const auto *what = std::get_if<Announce>(&action))
         announce(one, *what);
     else if (std::holds_alternative<Look>(action))
-        one.look = true;
+        lookAt_ = std::min(lookAt_.value_or(Time::max()), now() + patience);
     else
         say(one, std::get<Say>(action));
 }
@@ -355,7 +369,8 @@ void Daemon::announce(Managed &one, const Announce &what)
         for (const auto &item : to.addresses) {
             if (!link)
                 continue;
-            if (const auto done = announcer_.announce(*link, addressBytes(item)); !done)
+            const auto done = announcer_.announce(*link, addressBytes(item), to.router);
+            if (!done)
                 say(one, {Severity::debug, done.error().text()});
         }
     }

@@ -44,6 +44,7 @@ class Daemon
         Pair pair;
         Memberships memberships;
         bool look = true;
+        bool unsaved = false; // the journal, until the next look
         bool lost = false; // messages, since the last look
         Time warmAt{};     // not before
 

@@ -3,6 +3,7 @@
 #include "conf/settings.hpp"
 #include "ha-daemon/daemon.hpp"
 #include "ha-daemon/document.hpp"
+#include "ha-daemon/linux/priority.hpp"
 #include "io/file.hpp"
 
 #include <CLI/CLI.hpp>
@@ -142,6 +143,8 @@ int runDaemon(CommandLine &line)
         return complain("another one runs: " + daemon.error().context + " is locked");
     if (!daemon)
         return complain(daemon.error().text());
+    if (const auto done = ha::hurry(); !done)
+        complain(done.error().text());
     if (const auto done = (*daemon)->run(); !done)
         return complain(done.error().text());
     return healthy;

@@ -59,12 +59,14 @@ using Event = std::variant<Seen, LinkChanged, PortChanged, BatchDone, Announced,
 
 // Keep the journal.
 struct Save {
+    bool canWait = false; // until everything is read anew
 };
 
 // Change the kernel, in this order, at once. A step that fails does not keep the
 // next from being tried.
 struct Batch {
     Steps steps;
+    bool urgent = false; // peers wait for it; the rest may take its time
 };
 
 // Tell the peers where these addresses are now.
@@ -72,6 +74,7 @@ struct Announce {
     struct To {
         std::string interface;
         int index = 0;
+        bool router = false; // as IPv6 has it
         Items addresses;
     };
     std::vector<To> to;

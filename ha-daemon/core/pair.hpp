@@ -17,6 +17,7 @@
 #include "ha-daemon/core/journal.hpp"
 
 #include <deque>
+#include <functional>
 #include <set>
 
 namespace openipoib::ha
@@ -49,8 +50,8 @@ struct Move {
     std::string cause;
     Time event{};     // the kernel had spoken
     Time decided{};   // and the pair had answered
+    Time announced{}; // the peers were told for the first time; 0: not (yet)
     Time moved{};     // the identity was on the other interface
-    Time announced{}; // 0: not (yet)
     std::size_t steps = 0;
     std::size_t failed = 0;
 };
@@ -110,11 +111,14 @@ class Pair
     void move(Side to, const std::string &cause);
     void reconcile();
     void settle();
-    void tellPeers();
+    void noteMoved();
     void finishMove();
-    void announce();
-    [[nodiscard]] Steps puts();
-    [[nodiscard]] Steps drops();
+    void announceAhead(Kind kind);
+    void announceAgain();
+    void announce(const std::function<Items(const LaneState &, const Interface &)> &addresses);
+    [[nodiscard]] Steps moveSteps();
+    [[nodiscard]] Steps puts() const;
+    [[nodiscard]] Steps drops() const;
     [[nodiscard]] Steps standbySteps();
     [[nodiscard]] Steps allowed(Steps steps);
     [[nodiscard]] bool isSick(const Step &step) const;
@@ -124,7 +128,7 @@ class Pair
     [[nodiscard]] const std::string &name(Side side) const;
     void decided(Severity severity, const std::string &text);
     void say(Severity severity, std::string text);
-    void act(Action action) { actions_.push_back(std::move(action)); }
+    void act(Action action);
     void wakeAt(Time time) { decideAt_ = decideAt_ ? std::min(*decideAt_, time) : time; }
 
     Policy policy_;
@@ -139,7 +143,7 @@ class Pair
     std::set<int> woken_;    // indexes of interfaces that were set up once
     bool busy_ = false;      // a batch is under way
     bool moving_ = false;
-    bool told_ = false;      // the peers, of the move under way
+    bool told6_ = false;     // the peers, of the IPv6 addresses of the move under way
     bool addressed_ = false; // the active interface was given an address
     bool held_ = false;      // switched by hand: no failback
     std::string waiting_;    // why nothing is done about a failure
