@@ -33,6 +33,12 @@ struct PortChanged {
     std::string why; // why it does not work; "": it does
 };
 
+// What lies behind a port, by questions that others should answer.
+struct ReachChanged {
+    Side side = Side::primary;
+    std::string why; // why nobody is reached by it; "": somebody is, or it is not known
+};
+
 struct Outcome {
     Step step;
     int error = 0; // errno
@@ -55,7 +61,8 @@ struct Tick {
 struct SwitchAsked {
 };
 
-using Event = std::variant<Seen, LinkChanged, PortChanged, BatchDone, Announced, Tick, SwitchAsked>;
+using Event = std::variant<Seen, LinkChanged, PortChanged, ReachChanged, BatchDone, Announced, Tick,
+                           SwitchAsked>;
 
 // Keep the journal.
 struct Save {

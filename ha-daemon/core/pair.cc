@@ -120,6 +120,18 @@ void Pair::on(const PortChanged &port)
     act(Look{});
 }
 
+void Pair::on(const ReachChanged &reach)
+{
+    if (reach_[reach.side] == reach.why)
+        return;
+    reach_[reach.side] = reach.why;
+    if (!started_)
+        return;
+    assess();
+    decide();
+    reconcile();
+}
+
 void Pair::on(const BatchDone &done)
 {
     busy_ = false;
@@ -284,7 +296,7 @@ void Pair::adopt(LaneState &lane)
     lane.restoring = false;
 }
 
-std::string Pair::whyBad(Side side) const
+std::string Pair::whyDead(Side side) const
 {
     const auto lane = lanes_.find(0);
     if (lane == lanes_.end())
@@ -299,6 +311,18 @@ std::string Pair::whyBad(Side side) const
     if (!port_[side].empty())
         return port_[side];
     return interface.carrier ? "" : interface.name + " has no carrier";
+}
+
+std::string Pair::whyBad(Side side) const
+{
+    const std::string why = whyDead(side);
+    return why.empty() && !reach_[side].empty() ? name(side) + ": " + reach_[side] : why;
+}
+
+// One that reaches nobody, as far as is known, is better than one that cannot.
+bool Pair::couldServe(Side side) const
+{
+    return health_[side].good() || (whyDead(side).empty() && !whyDead(other(side)).empty());
 }
 
 // Why it must not be used even though it works
@@ -347,7 +371,7 @@ void Pair::decide()
         return;
     }
     const Side to = other(active_);
-    std::string why = health_[to].good() ? unfit(to) : health_[to].why();
+    std::string why = couldServe(to) ? unfit(to) : health_[to].why();
     if (why.empty() && flapping() && now_ < health_[to].stableFrom(calm)) {
         wakeAt(health_[to].stableFrom(calm));
         why = "too many failovers; waiting for " + name(to) + " to be stable";

@@ -95,6 +95,7 @@ class Pair
     void on(const Seen &seen);
     void on(const LinkChanged &link);
     void on(const PortChanged &port);
+    void on(const ReachChanged &reach);
     void on(const BatchDone &done);
     void on(const Announced &);
     void on(const Tick &);
@@ -122,7 +123,9 @@ class Pair
     [[nodiscard]] Steps standbySteps();
     [[nodiscard]] Steps allowed(Steps steps);
     [[nodiscard]] bool isSick(const Step &step) const;
+    [[nodiscard]] std::string whyDead(Side side) const;
     [[nodiscard]] std::string whyBad(Side side) const;
+    [[nodiscard]] bool couldServe(Side side) const;
     [[nodiscard]] std::string unfit(Side side) const;
     [[nodiscard]] bool flapping() const;
     [[nodiscard]] const std::string &name(Side side) const;
@@ -137,7 +140,8 @@ class Pair
     Side active_ = Side::primary;
     std::map<std::uint16_t, LaneState> lanes_;
     Both<Health> health_;
-    Both<std::string> port_; // why the port does not work
+    Both<std::string> port_;  // why the port does not work
+    Both<std::string> reach_; // why nobody is reached by it
     std::map<std::string, Attempts> attempts_;
     Journal::Guards guards_; // given back in the end
     std::set<int> woken_;    // indexes of interfaces that were set up once

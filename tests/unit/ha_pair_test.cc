@@ -234,6 +234,36 @@ TEST_F(HaPair, EveryKindOfFailureMoves)
     world.expectOn(Side::secondary, identity);
 }
 
+TEST_F(HaPair, AnInterfaceThatReachesNobodyIsLeft)
+{
+    world.start();
+    world.tell(ReachChanged{Side::primary, "no target answers"});
+    EXPECT_EQ(world.active(), Side::secondary);
+    world.expectOn(Side::secondary, identity);
+    EXPECT_EQ(world.pair->moves().back().cause, "ib0: no target answers");
+    world.tell(ReachChanged{Side::primary, ""});
+    EXPECT_TRUE(world.pair->health(Side::primary).good());
+}
+
+// It is the targets that are gone, not the way to them.
+TEST_F(HaPair, WhenNeitherReachesAnybodyNothingMoves)
+{
+    world.start();
+    world.tell(ReachChanged{Side::secondary, "no target answers"});
+    world.tell(ReachChanged{Side::primary, "no target answers"});
+    world.quiesce();
+    EXPECT_EQ(world.active(), Side::primary);
+    EXPECT_TRUE(world.pair->moves().empty());
+    // Nor do they keep it on a port that has failed.
+    cut(Side::primary);
+    EXPECT_EQ(world.active(), Side::secondary);
+    world.expectOn(Side::secondary, identity);
+    mend(Side::primary);
+    EXPECT_EQ(world.active(), Side::secondary);
+    world.tell(ReachChanged{Side::primary, ""});
+    EXPECT_EQ(world.active(), Side::primary);
+}
+
 TEST_F(HaPair, WithBothPortsDownTheIdentityWaits)
 {
     world.start();
