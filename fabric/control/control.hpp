@@ -5,6 +5,7 @@
 //   {"command": "counters", "at": "sw1:3"}      or of all ports, without "at"
 //   {"command": "fault", "kind": "drop", "at": "sw1:3", "fraction": 0.1,
 //    "packets": ["ud"], "for_ms": 5000}         see docs/ibfabric.md
+//   {"command": "fault", "kind": "cut", "nodes": ["sw1", "h1"]}
 //   {"command": "clear", "id": 3}               or "kind" and "at", or none: all
 //
 // An answer has a "result" or an "error"; an error has changed nothing.

@@ -3,7 +3,7 @@
 // process, which pass packets on at once, and cables to hosts elsewhere, which
 // speak the link protocol. No I/O but by Cable, no clock but the caller's.
 //
-//   Fabric fabric(topology, random);
+//   Fabric fabric(topology, random, chance);
 //   const auto number = fabric.attach(*topology.findPort("h1:1"), cable, now);
 //   fabric.start(now);
 //   fabric.onFrame(*number, source, frame, now); // for each frame of a batch
@@ -38,7 +38,8 @@ class Fabric
   public:
     using Random = std::function<std::uint32_t()>;
 
-    Fabric(Topology topology, Random random);
+    // chance: what befalls which packet, if there are faults.
+    Fabric(Topology topology, Random random, Random chance);
     Fabric(const Fabric &) = delete;
     Fabric &operator=(const Fabric &) = delete;
     Fabric(Fabric &&) = delete;
@@ -131,6 +132,9 @@ class Fabric
     void takeInput(Plug &plug, Time now);
     void fillOutput(Plug &plug, Time now);
     [[nodiscard]] bool sendFrame(Plug &plug, Time now);
+    void corrupt(Packet &packet);
+    void arriveAt(PortRef port, Wire &wire, Time now);
+    void trainCut(const Fault &cut, Time now);
     [[nodiscard]] std::optional<Packet> pass(PortRef port, Wire &wire, Packet packet, Time now);
     void onLate(Time now);
     [[nodiscard]] Time lateDeadline(PortRef port) const;
@@ -139,6 +143,7 @@ class Fabric
 
     Topology topology_;
     Random random_;
+    Random chance_;
     std::deque<Seat> seats_; // as Topology::nodes
     std::deque<Plug> plugs_;
     Faults faults_;

@@ -24,6 +24,7 @@ struct Arguments {
     std::string amount;
     std::string time;
     std::vector<std::string> packets;
+    std::vector<std::string> nodes;
     unsigned id = 0;
     bool isJson = false;
     bool isDot = false;
@@ -39,11 +40,15 @@ void addFaults(CLI::App &app, Arguments &arguments)
 {
     CLI::App *faults = app.add_subcommand("fault", "let something go wrong, or right again");
     faults->require_subcommand(1);
-    const auto add = [&](const char *name, const char *about, const char *place) {
+    const auto lasting = [&](const char *name, const char *about) {
         CLI::App *fault = faults->add_subcommand(name, about);
-        fault->add_option(place, arguments.place, "such as sw1:3 or h1:1, or sw1")->required();
         fault->add_option("--for", arguments.time,
                           "how long, such as 500ms or 5s (default: for ever)");
+        return fault;
+    };
+    const auto add = [&](const char *name, const char *about, const char *place) {
+        CLI::App *fault = lasting(name, about);
+        fault->add_option(place, arguments.place, "such as sw1:3 or h1:1, or sw1")->required();
         return fault;
     };
     for (const auto &[name, about, place] :
@@ -55,15 +60,25 @@ void addFaults(CLI::App &app, Arguments &arguments)
             ->required()
             ->check(CLI::IsMember({"down", "up"}));
     add("stuck", "a switch answers no MAD, and forwards", "SWITCH");
+    lasting("cut", "pull all cables between some nodes and the others")
+        ->add_option("NODE", arguments.nodes, "the nodes on one side")
+        ->required();
     for (const auto &[name, about, amount] :
          {std::tuple{"drop", "packets get lost at a port", "FRACTION"},
+          {"duplicate", "packets come twice", "FRACTION"},
+          {"corrupt", "a bit of a packet is changed", "FRACTION"},
+          {"reorder", "packets are overtaken by later ones", "FRACTION"},
           {"delay", "packets are late at a port", "TIME"}}) {
         CLI::App *fault = add(name, about, "PORT");
         fault->add_option(amount, arguments.amount, "such as 10%, or 20ms")->required();
         fault
-            ->add_option("--packets", arguments.packets, "only mad, ud, rc or other (default: all)")
+            ->add_option("--packets", arguments.packets,
+                         "only mad (or smp, gmp), ud, rc or other (default: all)")
             ->delimiter(',');
     }
+    add("rate", "limit how much passes at a port", "PORT")
+        ->add_option("RATE", arguments.amount, "bits a second, such as 10Mbit")
+        ->required();
     faults->add_subcommand("list", "the faults there are");
     faults->add_subcommand("clear", "clear a fault, or all")
         ->add_option("ID", arguments.id, "its number in the list");
@@ -84,7 +99,7 @@ std::string wordsOf(const CLI::App &app)
 std::expected<void, std::string> readAmounts(const std::string &kind, const Arguments &arguments,
                                              json &request)
 {
-    if (kind == "drop") {
+    if (kind == "drop" || kind == "duplicate" || kind == "corrupt" || kind == "reorder") {
         const auto fraction = fabric::parseFraction(arguments.amount);
         if (!fraction)
             return std::unexpected(arguments.amount + ": expected a fraction such as 0.1 or 10%");
@@ -94,6 +109,11 @@ std::expected<void, std::string> readAmounts(const std::string &kind, const Argu
         if (!delay)
             return std::unexpected(arguments.amount + ": expected a time such as 20ms");
         request["delay_us"] = delay->count();
+    } else if (kind == "rate") {
+        const auto rate = fabric::parseRate(arguments.amount);
+        if (!rate)
+            return std::unexpected(arguments.amount + ": expected a rate such as 10Mbit");
+        request["rate_bps"] = *rate;
     }
     if (!arguments.time.empty()) {
         const auto time = fabric::parseTime(arguments.time);
@@ -117,9 +137,11 @@ std::expected<json, std::string> requestOf(const std::string &words, const Argum
             request["id"] = arguments.id;
     } else if (words.starts_with("fault ") && words != "fault list") {
         const std::string kind = words.substr(words.find(' ') + 1);
-        request = {{"command", arguments.state == "up" ? "clear" : "fault"},
-                   {"kind", kind},
-                   {"at", arguments.place}};
+        request = {{"command", arguments.state == "up" ? "clear" : "fault"}, {"kind", kind}};
+        if (kind == "cut")
+            request["nodes"] = arguments.nodes;
+        else
+            request["at"] = arguments.place;
         if (!arguments.packets.empty())
             request["packets"] = arguments.packets;
         if (const auto done = readAmounts(kind, arguments, request); !done)

@@ -69,6 +69,10 @@ void Node::linkDown(std::uint8_t port, PhysState phys, Time now)
 void Node::receive(std::uint8_t port, Packet packet, Time now)
 {
     Port &in = ports_[port];
+    if (packet.isCorrupted) {
+        in.counters.add(Counter::symbolError);
+        return in.counters.add(Drop::corrupted);
+    }
     const auto headers = PacketHeaders::parse(packet.bytes);
     if (!headers)
         return in.counters.add(Drop::malformed);
