@@ -24,6 +24,8 @@ enum ExitStatus { ok = 0, usage = 1, notReached = 3 };
 struct Arguments {
     std::string topology;
     std::string control;
+    std::string capture;
+    std::uint64_t captureMiB = 64;
     std::vector<std::string> ports;
     std::optional<std::uint32_t> seed;
 };
@@ -73,6 +75,9 @@ int work(const Arguments &arguments)
         if (auto added = (*loop)->add(*port, std::move(*cable)); !added)
             return report("--port " + word + ": " + added.error().text(), usage);
     }
+    if (!arguments.capture.empty())
+        if (auto open = (*loop)->record(arguments.capture, arguments.captureMiB << 20); !open)
+            return report("--pcap " + open.error().text(), notReached);
     if (!arguments.control.empty())
         if (auto listening = (*loop)->listen(arguments.control); !listening)
             return report("--control " + listening.error().text(), notReached);
@@ -94,6 +99,11 @@ int run(int argc, char **argv)
         "HOST:PORT=netdev:NAME|tap:NAME|unix:PATH|fd:NUMBER, where a host's port is really;\n"
         "may be repeated. Hosts without one are emulated: they answer MADs.");
     app.add_option("--control", arguments.control, "a socket to be made for ibfabric-ctl");
+    app.add_option("--pcap", arguments.capture,
+                   "write all packets there, for tshark; the previous file is FILE.1");
+    app.add_option("--pcap-size", arguments.captureMiB, "MiB of both files together")
+        ->check(CLI::Range(1, 1 << 20))
+        ->capture_default_str();
     app.add_option("--seed", arguments.seed,
                    "a number: faults choose their packets by it (default: by chance)");
     try {

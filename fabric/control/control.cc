@@ -19,6 +19,7 @@ constexpr double million = 1e6;
 constexpr std::int64_t longestMs = 1000LL * 60 * 60 * 24 * 365;
 constexpr std::int64_t longestDelayUs = 60'000'000;
 constexpr std::int64_t leastRate = 1000; // bits a second
+constexpr std::int64_t mostPackets = 1'000'000'000;
 constexpr std::int64_t mostRate = 1'000'000'000'000;
 
 std::unexpected<std::string> wrong(std::string text)
@@ -244,7 +245,19 @@ Wanted<json> clearFaults(Fabric &fabric, const json &request, Time now)
     return result;
 }
 
-Wanted<json> carryOut(Fabric &fabric, const json &request, Time now)
+Wanted<Control::Capture> captureOf(const Fabric &fabric, const json &request)
+{
+    const auto at = atOf(fabric, request);
+    const auto count = numberOf(request, "count", 1, mostPackets);
+    if (!at || !count)
+        return wrong(!at ? at.error() : count.error());
+    if (!*at || (*at)->port == 0 || fabric.node((*at)->node) == nullptr)
+        return wrong("at: expected a port of a switch, or of a host that is cabled to one");
+    return Control::Capture{.at = **at, .count = static_cast<std::uint64_t>(count->value_or(0))};
+}
+
+Wanted<json> carryOut(Fabric &fabric, const json &request, Time now,
+                      std::optional<Control::Capture> &capture)
 {
     const auto command =
         request.is_object() ? stringOf(request, "command") : wrong("expected an object");
@@ -256,11 +269,18 @@ Wanted<json> carryOut(Fabric &fabric, const json &request, Time now)
         return addFault(fabric, request, now);
     if (*command == "clear")
         return clearFaults(fabric, request, now);
+    if (*command == "capture") {
+        const auto wanted = captureOf(fabric, request);
+        if (!wanted)
+            return wrong(wanted.error());
+        capture = *wanted;
+        return json::object();
+    }
     if (*command == "counters") {
         const auto at = atOf(fabric, request);
         return at ? Wanted<json>(counterReport(fabric, *at)) : wrong(at.error());
     }
-    return wrong("command: expected status, counters, fault or clear");
+    return wrong("command: expected status, counters, fault, clear or capture");
 }
 
 } // namespace
@@ -268,8 +288,9 @@ Wanted<json> carryOut(Fabric &fabric, const json &request, Time now)
 std::string Control::answer(std::string_view request, Time now)
 {
     const json document = json::parse(request, nullptr, false);
-    const auto done = document.is_discarded() ? Wanted<json>(wrong("not a JSON document"))
-                                              : carryOut(fabric_, document, now);
+    capture_.reset();
+    auto done = document.is_discarded() ? Wanted<json>(wrong("not a JSON document"))
+                                        : carryOut(fabric_, document, now, capture_);
     // What is not UTF-8 in a name is shown as such, not refused.
     return (done ? json{{"result", *done}} : json{{"error", done.error()}})
         .dump(-1, ' ', false, json::error_handler_t::replace);

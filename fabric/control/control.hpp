@@ -7,14 +7,18 @@
 //    "packets": ["ud"], "for_ms": 5000}         see docs/ibfabric.md
 //   {"command": "fault", "kind": "cut", "nodes": ["sw1", "h1"]}
 //   {"command": "clear", "id": 3}               or "kind" and "at", or none: all
+//   {"command": "capture", "at": "h1:1", "count": 100}
 //
 // An answer has a "result" or an "error"; an error has changed nothing.
 #pragma once
 
 #include "core/fabric.hpp"
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace openipoib::fabric
 {
@@ -23,10 +27,19 @@ class Control
 {
   public:
     explicit Control(Fabric &fabric) : fabric_(fabric) {}
+    // What is to follow the answer on the same connection: the packets of a port.
+    struct Capture {
+        PortRef at;
+        std::uint64_t count = 0; // 0: no end
+    };
+
     // One document for another, whatever the request is.
     [[nodiscard]] std::string answer(std::string_view request, Time now);
+    // What the last answer has promised.
+    [[nodiscard]] std::optional<Capture> takeCapture() { return std::exchange(capture_, {}); }
 
   private:
+    std::optional<Capture> capture_;
     Fabric &fabric_;
 };
 

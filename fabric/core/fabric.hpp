@@ -15,6 +15,7 @@
 #pragma once
 
 #include "core/cable.hpp"
+#include "core/ear.hpp"
 #include "core/fault.hpp"
 #include "core/wire.hpp"
 #include "io/error.hpp"
@@ -51,6 +52,8 @@ class Fabric
     // is not cabled to a switch. Before start().
     [[nodiscard]] io::Result<std::size_t> attach(PortRef port, Cable &cable);
     void start(Time now);
+    // Hears all packets from now on; nullptr: nobody does. It must outlive the fabric.
+    void setEar(PacketEar *ear) { ear_ = ear; }
 
     void onFrame(std::size_t cable, const io::MacAddress &source, io::View frame, Time now);
     void onBatchEnd(std::size_t cable, Time now);
@@ -133,6 +136,8 @@ class Fabric
     void fillOutput(Plug &plug, Time now);
     [[nodiscard]] bool sendFrame(Plug &plug, Time now);
     void corrupt(Packet &packet);
+    [[nodiscard]] Packet depart(PortRef port, Lane lane, Time now);
+    void arrive(PortRef port, Packet packet, Time now);
     void arriveAt(PortRef port, Wire &wire, Time now);
     void trainCut(const Fault &cut, Time now);
     [[nodiscard]] std::optional<Packet> pass(PortRef port, Wire &wire, Packet packet, Time now);
@@ -144,6 +149,7 @@ class Fabric
     Topology topology_;
     Random random_;
     Random chance_;
+    PacketEar *ear_ = nullptr;
     std::deque<Seat> seats_; // as Topology::nodes
     std::deque<Plug> plugs_;
     Faults faults_;

@@ -109,12 +109,27 @@ Time Fabric::lateDeadline(PortRef port) const
     return result;
 }
 
+Packet Fabric::depart(PortRef port, Lane lane, Time now)
+{
+    Packet packet = nodeAt(port).take(port.port, lane, now);
+    if (ear_ != nullptr)
+        ear_->onPacket(port, Way::out, packet.bytes, now);
+    return packet;
+}
+
+void Fabric::arrive(PortRef port, Packet packet, Time now)
+{
+    if (ear_ != nullptr)
+        ear_->onPacket(port, end(port).cable == noCable ? Way::in : Way::entry, packet.bytes, now);
+    nodeAt(port).receive(port.port, std::move(packet), now);
+}
+
 // What is due on a wire comes in by a port.
 void Fabric::arriveAt(PortRef port, Wire &wire, Time now)
 {
-    Node &node = nodeAt(port);
+    const Node &node = nodeAt(port);
     while (wire.due() <= now && (isManagement(wire.front()) || node.acceptsInput(port.port)))
-        node.receive(port.port, wire.take(), now);
+        arrive(port, wire.take(), now);
 }
 
 // What waits at a port moves on, as far as the other end takes it.
@@ -127,17 +142,16 @@ void Fabric::pump(PortRef port, Time now)
     if (!local.peer || !seats_[local.peer->node].node)
         return;
     const PortRef peer = *local.peer;
-    Node &from = nodeAt(port);
-    Node &to = nodeAt(peer);
+    const Node &from = nodeAt(port);
+    const Node &to = nodeAt(peer);
     touch(peer);
-    const auto arrive = [&] { arriveAt(peer, local.out, now); };
-    arrive();
+    arriveAt(peer, local.out, now);
     for (const Lane lane : {Lane::management, Lane::data})
         while (from.peek(port.port, lane) != nullptr && local.out.takesMore(now) &&
                (lane == Lane::management || to.acceptsInput(peer.port)))
-            if (auto packet = pass(port, local.out, from.take(port.port, lane, now), now))
-                to.receive(peer.port, std::move(*packet), now);
-    arrive();
+            if (auto packet = pass(port, local.out, depart(port, lane, now), now))
+                arrive(peer, std::move(*packet), now);
+    arriveAt(peer, local.out, now);
 }
 
 // Whoever sends to a port may go on.
@@ -171,7 +185,7 @@ void Fabric::noteState(Plug &plug, Time now)
 
 void Fabric::takeInput(Plug &plug, Time now)
 {
-    Node &node = nodeAt(plug.at);
+    const Node &node = nodeAt(plug.at);
     Wire &wire = end(plug.at).in;
     touch(plug.at);
     for (;;) {
@@ -182,7 +196,7 @@ void Fabric::takeInput(Plug &plug, Time now)
             return;
         for (auto &bytes : packets)
             if (auto packet = pass(plug.at, wire, {.bytes = std::move(bytes)}, now))
-                node.receive(plug.at.port, std::move(*packet), now);
+                arrive(plug.at, std::move(*packet), now);
     }
 }
 
@@ -198,7 +212,7 @@ void Fabric::fillOutput(Plug &plug, Time now)
 // As many packets as are there and fit; false if there is none.
 bool Fabric::sendFrame(Plug &plug, Time now)
 {
-    Node &node = nodeAt(plug.at);
+    const Node &node = nodeAt(plug.at);
     Wire &wire = end(plug.at).out;
     touch(plug.at);
     const std::size_t most = plug.station.maxPayload();
@@ -220,7 +234,7 @@ bool Fabric::sendFrame(Plug &plug, Time now)
         for (const Packet *next = node.peek(plug.at.port, lane);
              next != nullptr && fits(*next) && wire.takesMore(now);
              next = node.peek(plug.at.port, lane))
-            if (const auto packet = pass(plug.at, wire, node.take(plug.at.port, lane, now), now))
+            if (const auto packet = pass(plug.at, wire, depart(plug.at, lane, now), now))
                 add(*packet);
     addDue();
     if (count != 0)

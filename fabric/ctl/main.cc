@@ -7,6 +7,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include <unistd.h>
+
+#include <csignal>
 #include <iostream>
 
 namespace
@@ -26,6 +29,7 @@ struct Arguments {
     std::vector<std::string> packets;
     std::vector<std::string> nodes;
     unsigned id = 0;
+    std::uint64_t count = 0;
     bool isJson = false;
     bool isDot = false;
 };
@@ -93,6 +97,28 @@ std::string wordsOf(const CLI::App &app)
         words += (words.empty() ? "" : " ") + at->get_name();
     }
     return words.empty() ? "status" : words;
+}
+
+// Packets to the standard output.
+int capturePackets(const Arguments &arguments)
+{
+    json request{{"command", "capture"}, {"at", arguments.place}};
+    if (arguments.count != 0)
+        request["count"] = arguments.count;
+    std::optional<std::chrono::milliseconds> time;
+    if (!arguments.time.empty()) {
+        const auto parsed = fabric::parseTime(arguments.time);
+        if (!parsed)
+            return report("--for " + arguments.time + ": expected a time such as 5s", usage);
+        time = std::chrono::ceil<std::chrono::milliseconds>(*parsed);
+    }
+    if (::isatty(STDOUT_FILENO) != 0)
+        return report("a capture is not for a terminal: > FILE, or | tshark -r -", usage);
+    std::signal(SIGPIPE, SIG_IGN);
+    const auto answer = fabric::capture(arguments.socket, request, time, STDOUT_FILENO);
+    if (!answer)
+        return report(answer.error().text(), notReached);
+    return answer->contains("error") ? report(answer->value("error", ""), usage) : ok;
 }
 
 // What a fault is by, and for how long. Errors: in words.
@@ -165,6 +191,8 @@ std::string textOf(const std::string &words, const json &result, const Arguments
 
 int work(const std::string &words, const Arguments &arguments)
 {
+    if (words == "capture")
+        return capturePackets(arguments);
     const auto request = requestOf(words, arguments);
     if (!request)
         return report(request.error(), usage);
@@ -197,6 +225,11 @@ int run(int argc, char **argv)
         ->add_flag("--dot", arguments.isDot, "for Graphviz");
     app.add_subcommand("counters", "counters, and why packets were dropped")
         ->add_option("PLACE", arguments.place, "a port such as sw1:3, or a node (default: all)");
+    CLI::App *capture = app.add_subcommand(
+        "capture", "the packets of a port, both ways, to the standard output as pcap");
+    capture->add_option("PORT", arguments.place, "such as sw1:3 or h1:1")->required();
+    capture->add_option("--count", arguments.count, "end after so many packets");
+    capture->add_option("--for", arguments.time, "end after so long, such as 5s");
     addFaults(app, arguments);
     try {
         app.parse(argc, argv);
