@@ -117,6 +117,7 @@ class Fabric
         PortRef at;
         Station station;
         std::uint32_t upSession = 0; // 0: the node takes the link for down
+        LinkCounters noted{};        // what the node has been told of
     };
 
     [[nodiscard]] End &end(PortRef port) { return seats_[port.node].ends[port.port]; }
@@ -132,6 +133,7 @@ class Fabric
     void pump(PortRef port, Time now);
     void refill(PortRef port, Time now);
     void noteState(Plug &plug, Time now);
+    void noteErrors(Plug &plug, Time now);
     void takeInput(Plug &plug, Time now);
     void fillOutput(Plug &plug, Time now);
     [[nodiscard]] bool sendFrame(Plug &plug, Time now);

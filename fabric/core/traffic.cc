@@ -166,9 +166,29 @@ void Fabric::refill(PortRef port, Time now)
     }
 }
 
+// Tell the node what was wrong with frames.
+void Fabric::noteErrors(Plug &plug, Time now)
+{
+    using enum Node::CableError;
+    const LinkCounters &seen = plug.station.counters();
+    for (const auto &[counter, error] : {std::pair{&LinkCounters::rxCheck, broken},
+                                         {&LinkCounters::rxWindow, overrun},
+                                         {&LinkCounters::rxMalformed, malformed},
+                                         {&LinkCounters::timeout, silent},
+                                         {&LinkCounters::stall, silent}})
+        for (std::uint64_t i = plug.noted.*counter; i < seen.*counter; ++i) {
+            if (error == silent && plug.upSession == 0)
+                continue; // it was not up yet
+            touch(plug.at);
+            nodeAt(plug.at).cableError(plug.at.port, error, now);
+        }
+    plug.noted = seen;
+}
+
 // Tell the node what has become of the link.
 void Fabric::noteState(Plug &plug, Time now)
 {
+    noteErrors(plug, now);
     const std::uint32_t session = plug.station.isUp() ? plug.station.session() : 0;
     if (session == plug.upSession)
         return;
