@@ -3,6 +3,7 @@
 
 #include "control/report.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <expected>
 
@@ -245,6 +246,72 @@ Wanted<json> clearFaults(Fabric &fabric, const json &request, Time now)
     return result;
 }
 
+// A string that must be there.
+Wanted<std::string> textOf(const json &request, const char *name)
+{
+    const auto text = stringOf(request, name);
+    if (!text)
+        return wrong(text.error());
+    if (!*text)
+        return wrong(std::string(name) + ": expected a string");
+    return **text;
+}
+
+Wanted<PortRef> portOf(const Fabric &fabric, const json &request, const char *name)
+{
+    const auto text = textOf(request, name);
+    if (!text)
+        return wrong(text.error());
+    const auto port = fabric.topology().findPort(*text);
+    return port ? Wanted<PortRef>(*port) : wrong("no port '" + *text + "'");
+}
+
+// As it may stand in a topology, and before a colon.
+bool isName(const std::string &text)
+{
+    constexpr std::size_t longest = 64;
+    return !text.empty() && text.size() <= longest &&
+           std::ranges::all_of(text, [](unsigned char letter) {
+               return letter > ' ' && letter < 0x7F && letter != '"' && letter != ':';
+           });
+}
+
+Wanted<json> done(const io::Result<void> &result)
+{
+    return result ? Wanted<json>(json::object()) : wrong(result.error().context);
+}
+
+Wanted<json> changeLink(Fabric &fabric, const json &request, bool isAdded, Time now)
+{
+    const auto port = portOf(fabric, request, "at");
+    if (!port)
+        return wrong(port.error());
+    if (!isAdded)
+        return done(fabric.unlink(*port, now));
+    const auto peer = portOf(fabric, request, "peer");
+    return peer ? done(fabric.link(*port, *peer, now)) : wrong(peer.error());
+}
+
+Wanted<json> addHost(Fabric &fabric, const json &request, Time now)
+{
+    const auto name = textOf(request, "name");
+    if (!name)
+        return wrong(name.error());
+    if (!isName(*name))
+        return wrong("name: expected up to 64 letters without space, quote and colon");
+    const auto port = portOf(fabric, request, "at");
+    return port ? done(fabric.addHost(*name, *port, now)) : wrong(port.error());
+}
+
+Wanted<json> removeHost(Fabric &fabric, const json &request, Time now)
+{
+    const auto name = textOf(request, "name");
+    if (!name)
+        return wrong(name.error());
+    const auto node = fabric.topology().find(*name);
+    return node ? done(fabric.removeHost(*node, now)) : wrong("no node '" + *name + "'");
+}
+
 Wanted<Control::Capture> captureOf(const Fabric &fabric, const json &request)
 {
     const auto at = atOf(fabric, request);
@@ -269,6 +336,12 @@ Wanted<json> carryOut(Fabric &fabric, const json &request, Time now,
         return addFault(fabric, request, now);
     if (*command == "clear")
         return clearFaults(fabric, request, now);
+    if (*command == "link" || *command == "unlink")
+        return changeLink(fabric, request, *command == "link", now);
+    if (*command == "add-host")
+        return addHost(fabric, request, now);
+    if (*command == "remove-host")
+        return removeHost(fabric, request, now);
     if (*command == "capture") {
         const auto wanted = captureOf(fabric, request);
         if (!wanted)
@@ -280,7 +353,8 @@ Wanted<json> carryOut(Fabric &fabric, const json &request, Time now,
         const auto at = atOf(fabric, request);
         return at ? Wanted<json>(counterReport(fabric, *at)) : wrong(at.error());
     }
-    return wrong("command: expected status, counters, fault, clear or capture");
+    return wrong("command: expected status, counters, fault, clear, capture, link, unlink, "
+                 "add-host or remove-host");
 }
 
 } // namespace

@@ -7,6 +7,10 @@
 //    "packets": ["ud"], "for_ms": 5000}         see docs/ibfabric.md
 //   {"command": "fault", "kind": "cut", "nodes": ["sw1", "h1"]}
 //   {"command": "clear", "id": 3}               or "kind" and "at", or none: all
+//   {"command": "link", "at": "sw1:5", "peer": "sw2:5"}
+//   {"command": "unlink", "at": "sw1:5"}
+//   {"command": "add-host", "name": "h9", "at": "sw1:6"}   emulated
+//   {"command": "remove-host", "name": "h9"}
 //   {"command": "capture", "at": "h1:1", "count": 100}
 //
 // An answer has a "result" or an "error"; an error has changed nothing.

@@ -120,7 +120,8 @@ json statusReport(const Fabric &fabric, Time now)
 {
     json nodes = json::array();
     for (std::size_t index = 0; index < fabric.topology().nodes.size(); ++index)
-        nodes.push_back(nodeReport(fabric, index));
+        if (!fabric.topology().nodes[index].isGone)
+            nodes.push_back(nodeReport(fabric, index));
     json faults = json::array();
     for (const Fault &fault : fabric.faults().all())
         faults.push_back(faultReport(fabric, fault, now));

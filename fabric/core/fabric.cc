@@ -150,7 +150,7 @@ io::Result<Fault> Fabric::addFault(Fault fault, Time now)
     if (fault.kind != FaultKind::cut && !seats_[fault.at.node].node)
         return io::fail(EINVAL, "\"" + topology_.nodes[fault.at.node].name +
                                     "\" is a host elsewhere, and has no cable there");
-    const Fault added = faults_.add(std::move(fault));
+    Fault added = faults_.add(std::move(fault));
     onFaultsChanged({added}, now);
     return added;
 }

@@ -69,6 +69,15 @@ class Fabric
     std::vector<Fault> clearFaults(const std::function<bool(const Fault &)> &matches, Time now);
     [[nodiscard]] const Faults &faults() const { return faults_; }
 
+    // Change what is cabled to what. Errors, and nothing is changed: EINVAL if a node is
+    // not in this process, EBUSY if a port has a cable, ENOENT if it has none, EEXIST if
+    // there is a node of that name; the context says so in words.
+    [[nodiscard]] io::Result<void> link(PortRef port, PortRef other, Time now);
+    [[nodiscard]] io::Result<void> unlink(PortRef port, Time now);
+    // An emulated host with one port. Its faults go with it.
+    [[nodiscard]] io::Result<void> addHost(const std::string &name, PortRef at, Time now);
+    [[nodiscard]] io::Result<void> removeHost(std::size_t index, Time now);
+
     [[nodiscard]] const Topology &topology() const { return topology_; }
     // A host's port as the switch's that it is cabled to, if the host is elsewhere.
     [[nodiscard]] PortRef here(PortRef port) const;
@@ -124,6 +133,9 @@ class Fabric
     [[nodiscard]] Node &nodeAt(PortRef port) { return *seats_[port.node].node; }
     [[nodiscard]] bool isOff(PortRef port) const;
     [[nodiscard]] bool isCut(PortRef port) const;
+    [[nodiscard]] io::Result<void> checkFree(PortRef port) const;
+    void join(PortRef port, PortRef other, Time now);
+    void part(PortRef port, PortRef other, Time now);
     void onFaultsChanged(const std::vector<Fault> &faults, Time now);
     void restartNode(std::size_t index);
     void settle(Time now);

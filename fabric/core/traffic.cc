@@ -63,10 +63,10 @@ std::optional<Packet> Fabric::pass(PortRef port, Wire &wire, Packet packet, Time
     const Time due = wire.arrival(kind, sent + verdict.delay);
     if (verdict.isDuplicated)
         wire.put(kind, due, packet);
+    if (!verdict.isOvertaken && due <= now && wire.due() > now)
+        return packet;
     if (verdict.isOvertaken)
         wire.putAside(due + overtakenBy, std::move(packet));
-    else if (due <= now && wire.due() > now)
-        return packet;
     else
         wire.put(kind, due, std::move(packet));
     return std::nullopt;

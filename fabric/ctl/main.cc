@@ -23,6 +23,8 @@ enum ExitStatus { ok = 0, usage = 1, degraded = 2, notReached = 3 };
 struct Arguments {
     std::string socket = "/run/ibfabric.socket";
     std::string place;
+    std::string peer;
+    std::string name;
     std::string state;
     std::string amount;
     std::string time;
@@ -86,6 +88,26 @@ void addFaults(CLI::App &app, Arguments &arguments)
     faults->add_subcommand("list", "the faults there are");
     faults->add_subcommand("clear", "clear a fault, or all")
         ->add_option("ID", arguments.id, "its number in the list");
+}
+
+void addChanges(CLI::App &app, Arguments &arguments)
+{
+    CLI::App *links = app.add_subcommand("link", "add a link between ports, or remove it");
+    links->require_subcommand(1);
+    CLI::App *link = links->add_subcommand("add", "a cable between two free ports");
+    link->add_option("PORT", arguments.place, "such as sw1:3")->required();
+    link->add_option("PEER", arguments.peer, "the other end")->required();
+    links->add_subcommand("remove", "the cable at a port")
+        ->add_option("PORT", arguments.place, "either end")
+        ->required();
+    CLI::App *hosts = app.add_subcommand("host", "add or remove an emulated host");
+    hosts->require_subcommand(1);
+    CLI::App *host = hosts->add_subcommand("add", "one that answers MADs, with one port");
+    host->add_option("NAME", arguments.name, "a new one")->required();
+    host->add_option("PORT", arguments.place, "the free port of a switch")->required();
+    hosts->add_subcommand("remove", "one that is emulated, with its cables")
+        ->add_option("NAME", arguments.name, "its name")
+        ->required();
 }
 
 // The words of the command, such as "fault drop".
@@ -157,6 +179,14 @@ std::expected<json, std::string> requestOf(const std::string &words, const Argum
         request["command"] = "counters";
         if (!arguments.place.empty())
             request["at"] = arguments.place;
+    } else if (words == "link add") {
+        request = {{"command", "link"}, {"at", arguments.place}, {"peer", arguments.peer}};
+    } else if (words == "link remove") {
+        request = {{"command", "unlink"}, {"at", arguments.place}};
+    } else if (words == "host add") {
+        request = {{"command", "add-host"}, {"name", arguments.name}, {"at", arguments.place}};
+    } else if (words == "host remove") {
+        request = {{"command", "remove-host"}, {"name", arguments.name}};
     } else if (words == "fault clear") {
         request["command"] = "clear";
         if (arguments.id != 0)
@@ -184,6 +214,8 @@ std::string textOf(const std::string &words, const json &result, const Arguments
         return arguments.isDot ? fabric::topologyDot(result) : fabric::topologyText(result);
     if (words == "counters")
         return fabric::countersText(result);
+    if (words.starts_with("link ") || words.starts_with("host "))
+        return "";
     if (result.is_array())
         return fabric::faultsText(result);
     return fabric::faultsText(json::array({result}));
@@ -230,6 +262,7 @@ int run(int argc, char **argv)
     capture->add_option("PORT", arguments.place, "such as sw1:3 or h1:1")->required();
     capture->add_option("--count", arguments.count, "end after so many packets");
     capture->add_option("--for", arguments.time, "end after so long, such as 5s");
+    addChanges(app, arguments);
     addFaults(app, arguments);
     try {
         app.parse(argc, argv);
