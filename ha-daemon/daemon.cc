@@ -3,6 +3,7 @@
 
 #include "ha-daemon/document.hpp"
 #include "ha-daemon/linux/pieces.hpp"
+#include "ha-daemon/linux/priority.hpp"
 
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
@@ -11,6 +12,7 @@
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <systemd/sd-daemon.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -25,7 +27,9 @@ namespace
 
 using namespace std::chrono_literals;
 
-constexpr Time patience = 20ms; // for more changes before everything is read anew
+// For more changes before everything is read anew. Reading keeps a processor busy, just
+// when the peers wait for answers.
+constexpr Time patience = 20ms;
 constexpr Time refreshEvery = 10s;
 constexpr Time longest = 60s;
 constexpr Time warmEvery = 5s;
@@ -52,6 +56,7 @@ io::Result<io::UniqueFd> openSignals()
     ::sigemptyset(&set);
     ::sigaddset(&set, SIGTERM);
     ::sigaddset(&set, SIGINT);
+    ::sigaddset(&set, SIGHUP);
     if (::sigprocmask(SIG_BLOCK, &set, nullptr) < 0)
         return io::systemFail("signals");
     io::UniqueFd fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
@@ -74,10 +79,11 @@ std::optional<netlink::Link> linkOf(const nlmsghdr *message)
 } // namespace
 
 Daemon::Daemon(Options options, RunFolder folder, Kernel kernel, netlink::Monitor monitor,
-               Announcer announcer, ControlServer control, io::UniqueFd signals)
+               Announcer announcer, std::optional<ArpListener> listener, ControlServer control,
+               io::UniqueFd signals)
     : options_(std::move(options)), folder_(std::move(folder)), kernel_(std::move(kernel)),
-      monitor_(std::move(monitor)), announcer_(std::move(announcer)), control_(std::move(control)),
-      signals_(std::move(signals))
+      monitor_(std::move(monitor)), announcer_(std::move(announcer)),
+      listener_(std::move(listener)), control_(std::move(control)), signals_(std::move(signals))
 {
 }
 
@@ -99,27 +105,83 @@ io::Result<std::unique_ptr<Daemon>> Daemon::open(const Options &options)
     auto announcer = Announcer::open();
     if (!announcer)
         return std::unexpected(announcer.error());
+    std::optional<ArpListener> listener;
+    if (!options.targets.addresses.empty()) {
+        auto opened = ArpListener::open();
+        if (!opened)
+            return std::unexpected(opened.error());
+        listener = std::move(*opened);
+    }
     auto control = ControlServer::open(options.runFolder + "/" + controlName);
     if (!control)
         return std::unexpected(control.error());
-    std::unique_ptr<Daemon> daemon(new Daemon(options, std::move(*folder), std::move(*kernel),
-                                              std::move(*monitor), std::move(*announcer),
-                                              std::move(*control), std::move(*signals)));
-    for (const auto &names : options.pairs) {
-        Managed one{names, Pair(options.policy, std::nullopt), {}, true, false, {}};
-        const auto text = daemon->folder_.read(one.file());
-        std::optional<Journal> journal;
-        if (text) {
-            auto read = readJournal(*text);
-            if (read)
-                journal = std::move(*read);
-            else
-                daemon->say(one, {Severity::warning, one.file() + ": " + read.error().text()});
-        }
-        one.pair = Pair(options.policy, std::move(journal));
-        daemon->pairs_.push_back(std::move(one));
-    }
+    std::unique_ptr<Daemon> daemon(new Daemon(
+        options, std::move(*folder), std::move(*kernel), std::move(*monitor), std::move(*announcer),
+        std::move(listener), std::move(*control), std::move(*signals)));
+    for (const auto &names : options.pairs)
+        daemon->add(names);
     return daemon;
+}
+
+void Daemon::add(const Names &names)
+{
+    Managed &one = pairs_.emplace_back(Managed{.names = names,
+                                               .pair = Pair(options_.policy, std::nullopt),
+                                               .targets = Targets(options_.targets),
+                                               .memberships = {}});
+    const auto text = folder_.read(one.file());
+    if (!text)
+        return;
+    auto journal = readJournal(*text);
+    if (journal)
+        one.pair = Pair(options_.policy, std::move(*journal));
+    else
+        say(one, {Severity::warning, one.file() + ": " + journal.error().text()});
+}
+
+// The identity stays where it is.
+void Daemon::dismiss(Managed &one)
+{
+    (void)kernel_.execute(one.pair.farewell(), now());
+    save(one, true);
+}
+
+// A pair that goes on does not notice.
+void Daemon::reload()
+{
+    const auto names = options_.reread();
+    if (!names) {
+        for (const auto &one : pairs_)
+            say(one, {Severity::warning, "going on as before: " + names.error().text()});
+        return;
+    }
+    const auto isWanted = [&](const Managed &one) {
+        return std::ranges::find(*names, one.names) != names->end();
+    };
+    for (auto &one : pairs_)
+        if (!isWanted(one)) {
+            say(one, {Severity::notice, "no longer in the configuration"});
+            dismiss(one);
+        }
+    std::erase_if(pairs_, [&](const Managed &one) { return !isWanted(one); });
+    for (const auto &each : *names)
+        if (std::ranges::find(pairs_, each, &Managed::names) == pairs_.end())
+            add(each);
+    for (const auto &one : pairs_)
+        say(one, {Severity::info, "the configuration has been read anew"});
+}
+
+bool Daemon::obeySignals()
+{
+    signalfd_siginfo signal{};
+    while (::read(signals_.get(), &signal, sizeof signal) == sizeof signal) {
+        if (signal.ssi_signo != SIGHUP || !options_.reread)
+            return false;
+        sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%lld", static_cast<long long>(now().count()));
+        reload();
+        sd_notify(0, "READY=1");
+    }
+    return true;
 }
 
 Time Daemon::now() const
@@ -127,10 +189,41 @@ Time Daemon::now() const
     return std::chrono::duration_cast<Time>(std::chrono::steady_clock::now().time_since_epoch());
 }
 
-int Daemon::timeout(Time until) const
+// Milliseconds until something has to be done, whatever happens
+int Daemon::timeout() const
 {
+    Time until = now() + (watchdog_ != Time{} ? watchdog_ : longest);
+    for (const auto &one : pairs_) {
+        for (const auto &wake : {one.pair.wake(), one.targets.next()})
+            if (wake)
+                until = std::min(until, *wake);
+        if (one.look)
+            return 0;
+    }
+    if (lookAt_)
+        until = std::min(until, *lookAt_);
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - now());
     return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
+}
+
+// The descriptors at which something has come
+io::Result<std::vector<int>> Daemon::wait()
+{
+    std::vector<pollfd> polled{{signals_.get(), POLLIN, 0}, {monitor_.fd(), POLLIN, 0}};
+    if (listener_)
+        polled.push_back({listener_->fd(), POLLIN, 0});
+    for (const int fd : ports_.fds())
+        polled.push_back({fd, POLLIN, 0});
+    for (const int fd : control_.fds())
+        polled.push_back({fd, POLLIN, 0});
+    if (::poll(polled.data(), polled.size(), timeout()) < 0 && errno != EINTR)
+        return io::systemFail("poll");
+    at_ = now();
+    std::vector<int> ready;
+    for (const auto &one : polled)
+        if (one.revents)
+            ready.push_back(one.fd);
+    return ready;
 }
 
 io::Result<void> Daemon::run()
@@ -139,43 +232,26 @@ io::Result<void> Daemon::run()
     refreshAt_ = now() + refreshEvery;
     at_ = now();
     lookWhereAsked();
-    sd_notify(0, "READY=1");
     std::uint64_t watchdog = 0;
-    const bool watched = sd_watchdog_enabled(0, &watchdog) > 0;
+    if (sd_watchdog_enabled(0, &watchdog) > 0)
+        watchdog_ = Time(watchdog / 2);
+    sd_notify(0, "READY=1");
     for (;;) {
-        speak();
-        Time until = now() + (watched ? Time(watchdog / 2) : longest);
-        for (const auto &one : pairs_) {
-            if (const auto wake = one.pair.wake())
-                until = std::min(until, *wake);
-            if (one.look)
-                until = now();
-        }
-        if (lookAt_)
-            until = std::min(until, *lookAt_);
-        std::vector<pollfd> polled{{signals_.get(), POLLIN, 0}, {monitor_.fd(), POLLIN, 0}};
-        for (const int fd : ports_.fds())
-            polled.push_back({fd, POLLIN, 0});
-        for (const int fd : control_.fds())
-            polled.push_back({fd, POLLIN, 0});
-        if (::poll(polled.data(), polled.size(), timeout(until)) < 0 && errno != EINTR)
-            return io::systemFail("poll");
-        at_ = now();
-        if (watched)
-            sd_notify(0, "WATCHDOG=1");
-        if (polled[0].revents)
+        // Words can wait as long as that.
+        if (!lookAt_)
+            speak();
+        const auto ready = wait();
+        if (!ready)
+            return std::unexpected(ready.error());
+        if (!obeySignals())
             break;
-        std::vector<int> ready;
-        for (const auto &one : polled)
-            if (one.revents)
-                ready.push_back(one.fd);
-        serve(ready);
+        serve(*ready);
+        if (watchdog_ != Time{})
+            sd_notify(0, "WATCHDOG=1");
     }
     sd_notify(0, "STOPPING=1");
-    for (const auto &one : pairs_) {
-        (void)kernel_.execute(one.pair.farewell(), now());
-        save(one, true);
-    }
+    for (auto &one : pairs_)
+        dismiss(one);
     speak();
     return {};
 }
@@ -186,6 +262,8 @@ void Daemon::serve(const std::vector<int> &ready)
     for (const int fd : ports_.fds())
         if (isReady(fd))
             ports_.receive(fd);
+    if (listener_ && isReady(listener_->fd()))
+        hearTargets();
     for (auto &one : pairs_)
         notePorts(one);
     if (isReady(monitor_.fd()))
@@ -238,21 +316,50 @@ void Daemon::notePorts(Managed &one)
 {
     if (!one.pair.started())
         return;
-    for (const Side side : {Side::primary, Side::secondary})
+    for (const Side side : {Side::primary, Side::secondary}) {
         deliver(one,
                 PortChanged{side, ports_.whyBad(one.pair.lanes().at(0).view.side[side].hardware)});
+        deliver(one, ReachChanged{side, one.targets.whyBad(side)});
+    }
 }
 
 void Daemon::tick()
 {
-    for (auto &one : pairs_)
+    for (auto &one : pairs_) {
         if (const auto wake = one.pair.wake(); wake && now() >= *wake)
             deliver(one, Tick{});
+        if (const auto next = one.targets.next(); next && now() >= *next)
+            askTargets(one);
+    }
     if (!lookAt_ || now() < *lookAt_)
         return;
     lookAt_.reset();
     for (auto &one : pairs_)
         one.look = true;
+}
+
+void Daemon::askTargets(Managed &one)
+{
+    one.targets.asked(now());
+    if (!one.pair.started())
+        return;
+    for (const auto &interface : one.pair.lanes().at(0).view.side.values) {
+        const netlink::Link *link = kernel_.link(interface.index);
+        for (const auto &target : one.targets.policy().addresses) {
+            // Where it cannot be sent, nothing is heard.
+            if (link)
+                (void)announcer_.probe(*link, target, link->broadcast);
+        }
+    }
+    notePorts(one);
+}
+
+void Daemon::hearTargets()
+{
+    listener_->receive([this](int interface, io::View from) {
+        for (auto &one : pairs_)
+            one.targets.heard(interface, from);
+    });
 }
 
 void Daemon::lookWhereAsked()
@@ -275,7 +382,11 @@ void Daemon::lookWhereAsked()
 // a link that was down for a moment has not been removed by anybody.
 void Daemon::look(Managed &one)
 {
+    const Leisure leisure;
     const Time begin = now();
+    if (one.unsaved)
+        save(one, false);
+    one.unsaved = false;
     if (begin >= refreshAt_ || !one.pair.started() || linksChanged_) {
         ports_.refresh();
         refreshAt_ = begin + refreshEvery;
@@ -295,9 +406,10 @@ void Daemon::look(Managed &one)
         deliver(one, Seen{std::move(*lanes), std::exchange(one.lost, false)});
         break;
     }
+    const auto &seen = one.pair.lanes().at(0).view.side;
+    one.targets.watch({{seen[Side::primary].index, seen[Side::secondary].index}});
     notePorts(one);
     if (options_.multicast) {
-        const auto &seen = one.pair.lanes().at(0).view.side;
         one.memberships.mirror(seen[Side::primary].index, seen[Side::secondary].index);
     }
     lookTook_ = now() - begin;
@@ -336,14 +448,19 @@ void Daemon::deliver(Managed &one, const Event &event)
 
 void Daemon::perform(Managed &one, const Action &action)
 {
-    if (std::holds_alternative<Save>(action))
-        save(one, false);
-    else if (const auto *batch = std::get_if<Batch>(&action))
+    if (const auto *keep = std::get_if<Save>(&action)) {
+        one.unsaved = keep->canWait;
+        if (!keep->canWait)
+            save(one, false);
+    } else if (const auto *batch = std::get_if<Batch>(&action)) {
+        std::optional<Leisure> leisure;
+        if (!batch->urgent)
+            leisure.emplace();
         deliver(one, BatchDone{kernel_.execute(batch->steps, now())});
-    else if (const auto *what = std::get_if<Announce>(&action))
+    } else if (const auto *what = std::get_if<Announce>(&action))
         announce(one, *what);
     else if (std::holds_alternative<Look>(action))
-        one.look = true;
+        lookAt_ = std::min(lookAt_.value_or(Time::max()), now() + patience);
     else
         say(one, std::get<Say>(action));
 }
@@ -355,7 +472,8 @@ void Daemon::announce(Managed &one, const Announce &what)
         for (const auto &item : to.addresses) {
             if (!link)
                 continue;
-            if (const auto done = announcer_.announce(*link, addressBytes(item)); !done)
+            const auto done = announcer_.announce(*link, addressBytes(item), to.router);
+            if (!done)
                 say(one, {Severity::debug, done.error().text()});
         }
     }

@@ -4,7 +4,9 @@
 #pragma once
 
 #include "ha-daemon/core/pair.hpp"
+#include "ha-daemon/core/targets.hpp"
 #include "ha-daemon/linux/announcer.hpp"
+#include "ha-daemon/linux/arp_listener.hpp"
 #include "ha-daemon/linux/control.hpp"
 #include "ha-daemon/linux/kernel.hpp"
 #include "ha-daemon/linux/memberships.hpp"
@@ -13,6 +15,7 @@
 #include "netlink/monitor.hpp"
 
 #include <deque>
+#include <functional>
 #include <memory>
 
 namespace openipoib::ha
@@ -21,9 +24,14 @@ namespace openipoib::ha
 inline constexpr auto defaultRunFolder = "/run/ipoib-ha";
 inline constexpr auto controlName = "control";
 
+using Names = Both<std::string>;
+
 struct Options {
-    std::vector<Both<std::string>> pairs;
+    std::vector<Names> pairs;
+    // The pairs that there should be from now on, on SIGHUP; empty: that ends it.
+    std::function<io::Result<std::vector<Names>>()> reread;
     Policy policy;
+    TargetPolicy targets;
     bool multicast = false;
     bool verbose = false;
     std::string runFolder = defaultRunFolder;
@@ -35,17 +43,19 @@ class Daemon
     // Errors: EBUSY when another one runs.
     [[nodiscard]] static io::Result<std::unique_ptr<Daemon>> open(const Options &options);
 
-    // Until SIGTERM or SIGINT.
+    // Until a signal ends it.
     [[nodiscard]] io::Result<void> run();
 
   private:
     struct Managed {
-        Both<std::string> names;
+        Names names;
         Pair pair;
+        Targets targets;
         Memberships memberships;
         bool look = true;
-        bool lost = false; // messages, since the last look
-        Time warmAt{};     // not before
+        bool unsaved = false; // the journal, until the next look
+        bool lost = false;    // messages, since the last look
+        Time warmAt{};        // not before
 
         [[nodiscard]] std::string file() const
         {
@@ -54,15 +64,24 @@ class Daemon
     };
 
     Daemon(Options options, RunFolder folder, Kernel kernel, netlink::Monitor monitor,
-           Announcer announcer, ControlServer control, io::UniqueFd signals);
+           Announcer announcer, std::optional<ArpListener> listener, ControlServer control,
+           io::UniqueFd signals);
 
     [[nodiscard]] Time now() const;
-    [[nodiscard]] int timeout(Time until) const;
+    [[nodiscard]] int timeout() const;
+    void add(const Names &names);
+    void dismiss(Managed &one);
+    // False: to end.
+    [[nodiscard]] bool obeySignals();
+    void reload();
+    [[nodiscard]] io::Result<std::vector<int>> wait();
     void serve(const std::vector<int> &ready);
     void readMonitor();
     void onLink(const netlink::Link &link, bool gone);
     void notePorts(Managed &one);
     void tick();
+    void askTargets(Managed &one);
+    void hearTargets();
     void lookWhereAsked();
     void look(Managed &one);
     void warm(Managed &one);
@@ -79,14 +98,16 @@ class Daemon
     Kernel kernel_;
     netlink::Monitor monitor_;
     Announcer announcer_;
+    std::optional<ArpListener> listener_; // if there are targets
     ControlServer control_;
     io::UniqueFd signals_;
     Ports ports_;
     std::deque<Managed> pairs_;
     // What is to be said once everything has been done, and of which pair: nothing waits
     // for those who listen.
-    std::vector<std::pair<Both<std::string>, Say>> said_;
-    Time at_{}; // when the kernel spoke last
+    std::vector<std::pair<Names, Say>> said_;
+    Time watchdog_{}; // how often systemd wants a word; 0: never
+    Time at_{};       // when the kernel spoke last
     bool linksChanged_ = false;
     std::optional<Time> lookAt_; // for changes that can wait a moment
     Time refreshAt_{};

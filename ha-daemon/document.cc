@@ -81,10 +81,10 @@ std::string pairText(const json &pair)
                            failing["error"].get<std::string>());
     for (const auto &one : pair["moves"])
         out +=
-            fmt::format("  moved to {} {}: {}; decided {:.2f}, moved {:.2f}, announced {:.2f} ms\n",
+            fmt::format("  moved to {} {}: {}; decided {:.2f}, announced {:.2f}, moved {:.2f} ms\n",
                         one["to"].get<std::string>(), ago(one["ago_s"].get<double>()),
                         one["cause"].get<std::string>(), one["decided_ms"].get<double>(),
-                        one["moved_ms"].get<double>(), one["announced_ms"].get<double>());
+                        one["announced_ms"].get<double>(), one["moved_ms"].get<double>());
     return out;
 }
 

@@ -3,9 +3,11 @@
 #include "conf/settings.hpp"
 #include "ha-daemon/daemon.hpp"
 #include "ha-daemon/document.hpp"
+#include "ha-daemon/linux/priority.hpp"
 #include "io/file.hpp"
 
 #include <CLI/CLI.hpp>
+#include <arpa/inet.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
@@ -27,6 +29,8 @@ struct CommandLine {
     std::vector<std::string> secondaries;
     std::string failback = "never";
     std::string file = "/etc/infiniband/openib.conf";
+    std::vector<std::string> targets;
+    unsigned targetEvery = 1000; // milliseconds
     bool arping = false;
     bool noArping = false;
     bool json = false;
@@ -47,6 +51,16 @@ void describe(CLI::App &app, CommandLine &line)
     app.add_flag("-v,--verbose", line.options.verbose, "say more");
     app.add_option("--failback", line.failback,
                    "when the primary works again: never, or after so many seconds")
+        ->capture_default_str();
+    app.add_option("--target", line.targets,
+                   "IPv4 address that should answer by either interface; again for more")
+        ->allow_extra_args(false);
+    app.add_option("--target-every", line.targetEvery, "milliseconds between two questions")
+        ->check(CLI::Range(10U, 60000U))
+        ->capture_default_str();
+    app.add_option("--target-misses", line.options.targets.misses,
+                   "unanswered questions in a row until an interface counts as cut off")
+        ->check(CLI::Range(1U, 1000U))
         ->capture_default_str();
     app.add_option("-c,--config", line.file, "the configuration file")->capture_default_str();
     app.add_option("--run-folder", line.options.runFolder, "journals and control socket")
@@ -102,9 +116,9 @@ std::optional<conf::Settings> readConfiguration(const std::string &path)
     return std::move(reading.settings);
 }
 
-std::vector<ha::Both<std::string>> pairsOf(const CommandLine &line)
+std::vector<ha::Names> pairsOf(const CommandLine &line)
 {
-    std::vector<ha::Both<std::string>> pairs;
+    std::vector<ha::Names> pairs;
     const std::size_t count =
         std::max<std::size_t>({line.primaries.size(), line.secondaries.size(), 1});
     for (std::size_t i = 0; i < count; ++i)
@@ -113,25 +127,52 @@ std::vector<ha::Both<std::string>> pairsOf(const CommandLine &line)
     return pairs;
 }
 
-int runDaemon(CommandLine &line)
+io::Result<std::vector<ha::Names>> usable(std::vector<ha::Names> pairs)
 {
-    if (line.command == "run") {
-        const auto settings = readConfiguration(line.file);
-        if (!settings)
-            return usage;
-        if (!settings->ha)
-            return complain(line.file + ": IPOIBHA_ENABLE is not yes");
-        line.options.pairs = {{{settings->ha->primary, settings->ha->secondary}}};
-    } else {
-        if (line.primaries.size() > 1 && line.primaries.size() != line.secondaries.size())
-            return complain("every -p needs its -s");
-        line.options.pairs = pairsOf(line);
-    }
     std::set<std::string> names;
-    for (const auto &pair : line.options.pairs)
+    for (const auto &pair : pairs)
         for (const auto &name : pair.values)
             if (!names.insert(name).second || name.empty() || name.find('/') != std::string::npos)
-                return complain("'" + name + "' cannot be used, or not twice");
+                return io::fail(EINVAL, "'" + name + "' cannot be used, or not twice");
+    return pairs;
+}
+
+io::Result<std::vector<ha::Names>> configuredPairs(const std::string &path)
+{
+    const auto settings = readConfiguration(path);
+    if (!settings)
+        return io::fail(EINVAL, path);
+    if (!settings->ha)
+        return io::fail(EINVAL, path + ": IPOIBHA_ENABLE is not yes");
+    return usable({{{settings->ha->primary, settings->ha->secondary}}});
+}
+
+bool setTargets(const CommandLine &line, ha::TargetPolicy &policy)
+{
+    policy.every = std::chrono::milliseconds(line.targetEvery);
+    for (const auto &text : line.targets) {
+        io::Bytes address(sizeof(in_addr));
+        if (::inet_pton(AF_INET, text.c_str(), address.data()) != 1)
+            return false;
+        policy.addresses.push_back(std::move(address));
+    }
+    return true;
+}
+
+int runDaemon(CommandLine &line)
+{
+    if (line.command == "run")
+        line.options.reread = [file = line.file] { return configuredPairs(file); };
+    else if (line.primaries.size() > 1 && line.primaries.size() != line.secondaries.size())
+        return complain("every -p needs its -s");
+    auto pairs = line.options.reread ? line.options.reread() : usable(pairsOf(line));
+    if (!pairs)
+        return complain(pairs.error().text());
+    line.options.pairs = std::move(*pairs);
+    if (!setTargets(line, line.options.targets))
+        return complain("--target: an IPv4 address is expected");
+    if (!line.targets.empty() && line.options.pairs.size() > 1)
+        return complain("--target: with several pairs it is not known whose it is");
     if (!setFailback(line.failback, line.options.policy))
         return complain("--failback: '" + line.failback + "' is neither never nor seconds");
     line.options.policy.announce = !line.noArping;
@@ -142,6 +183,8 @@ int runDaemon(CommandLine &line)
         return complain("another one runs: " + daemon.error().context + " is locked");
     if (!daemon)
         return complain(daemon.error().text());
+    if (const auto done = ha::hurry(); !done)
+        complain(done.error().text());
     if (const auto done = (*daemon)->run(); !done)
         return complain(done.error().text());
     return healthy;

@@ -33,6 +33,12 @@ struct PortChanged {
     std::string why; // why it does not work; "": it does
 };
 
+// What lies behind a port, by questions that others should answer.
+struct ReachChanged {
+    Side side = Side::primary;
+    std::string why; // why nobody is reached by it; "": somebody is, or it is not known
+};
+
 struct Outcome {
     Step step;
     int error = 0; // errno
@@ -55,16 +61,19 @@ struct Tick {
 struct SwitchAsked {
 };
 
-using Event = std::variant<Seen, LinkChanged, PortChanged, BatchDone, Announced, Tick, SwitchAsked>;
+using Event = std::variant<Seen, LinkChanged, PortChanged, ReachChanged, BatchDone, Announced, Tick,
+                           SwitchAsked>;
 
 // Keep the journal.
 struct Save {
+    bool canWait = false; // until everything is read anew
 };
 
 // Change the kernel, in this order, at once. A step that fails does not keep the
 // next from being tried.
 struct Batch {
     Steps steps;
+    bool urgent = false; // peers wait for it; the rest may take its time
 };
 
 // Tell the peers where these addresses are now.
@@ -72,6 +81,7 @@ struct Announce {
     struct To {
         std::string interface;
         int index = 0;
+        bool router = false; // as IPv6 has it
         Items addresses;
     };
     std::vector<To> to;

@@ -14,20 +14,10 @@ namespace
 using namespace std::chrono_literals;
 
 constexpr Time lookEvery = 10s; // some changes are not announced by the kernel
-constexpr unsigned maxAttempts = 3;
-constexpr Time retryAfter = 10s;
-constexpr unsigned maxAnnouncements = 7;
-constexpr Time firstRepeat = 10ms; // and three times that from then on
 constexpr std::size_t manyMoves = 5;
 constexpr Time manyMovesWithin = 10s;
 constexpr Time calm = 1s; // of a port that flaps
 constexpr std::size_t movesKept = 16;
-constexpr std::size_t decisionsKept = 64;
-
-void append(Steps &to, Steps from)
-{
-    std::ranges::move(from, std::back_inserter(to));
-}
 
 Items without(Items items, const Items &others)
 {
@@ -130,6 +120,18 @@ void Pair::on(const PortChanged &port)
     act(Look{});
 }
 
+void Pair::on(const ReachChanged &reach)
+{
+    if (reach_[reach.side] == reach.why)
+        return;
+    reach_[reach.side] = reach.why;
+    if (!started_)
+        return;
+    assess();
+    decide();
+    reconcile();
+}
+
 void Pair::on(const BatchDone &done)
 {
     busy_ = false;
@@ -172,8 +174,10 @@ void Pair::on(const Announced &)
 
 void Pair::on(const Tick &)
 {
-    if (announceAt_ && now_ >= *announceAt_)
-        announce();
+    if (announceAt_ && now_ >= *announceAt_) {
+        announceAt_.reset();
+        announceAgain();
+    }
     if (decideAt_ && now_ >= *decideAt_) {
         decideAt_.reset();
         decide();
@@ -271,6 +275,7 @@ void Pair::forget()
         want(planPuts(lane.identity, active));
         want(planDrops(lane.identity, active, standby));
         want(planStandby(active, standby, true));
+        want(planPeers(active, standby, true));
         want(planGuard(active));
         want(planGuard(standby));
     }
@@ -291,7 +296,7 @@ void Pair::adopt(LaneState &lane)
     lane.restoring = false;
 }
 
-std::string Pair::whyBad(Side side) const
+std::string Pair::whyDead(Side side) const
 {
     const auto lane = lanes_.find(0);
     if (lane == lanes_.end())
@@ -306,6 +311,18 @@ std::string Pair::whyBad(Side side) const
     if (!port_[side].empty())
         return port_[side];
     return interface.carrier ? "" : interface.name + " has no carrier";
+}
+
+std::string Pair::whyBad(Side side) const
+{
+    const std::string why = whyDead(side);
+    return why.empty() && !reach_[side].empty() ? name(side) + ": " + reach_[side] : why;
+}
+
+// One that reaches nobody, as far as is known, is better than one that cannot.
+bool Pair::couldServe(Side side) const
+{
+    return health_[side].good() || (whyDead(side).empty() && !whyDead(other(side)).empty());
 }
 
 // Why it must not be used even though it works
@@ -354,7 +371,7 @@ void Pair::decide()
         return;
     }
     const Side to = other(active_);
-    std::string why = health_[to].good() ? unfit(to) : health_[to].why();
+    std::string why = couldServe(to) ? unfit(to) : health_[to].why();
     if (why.empty() && flapping() && now_ < health_[to].stableFrom(calm)) {
         wakeAt(health_[to].stableFrom(calm));
         why = "too many failovers; waiting for " + name(to) + " to be stable";
@@ -387,7 +404,7 @@ void Pair::move(Side to, const std::string &cause)
     decided(Severity::notice, "moving from " + name(active_) + " to " + name(to) + ": " + cause);
     active_ = to;
     moving_ = true;
-    told_ = false;
+    told6_ = false;
     held_ = false;
     waiting_.clear();
     announceAt_.reset();
@@ -401,179 +418,7 @@ void Pair::move(Side to, const std::string &cause)
         lane.own = without(identityOf(lane.view.side[to]), lane.identity);
     }
     attempts_.clear();
-}
-
-// Until what is seen is what should be, one kind of change at a time.
-void Pair::reconcile()
-{
-    if (!started_ || busy_)
-        return;
-    Steps steps = puts();
-    if (steps.empty()) {
-        tellPeers();
-        steps = drops();
-    }
-    if (steps.empty()) {
-        settle();
-        steps = standbySteps();
-    }
-    if (steps.empty())
-        return;
-    busy_ = true;
-    act(Batch{std::move(steps)});
-}
-
-Steps Pair::puts()
-{
-    Steps steps;
-    for (const auto &[child, lane] : lanes_) {
-        const Interface &active = lane.view.side[active_];
-        if (!active.up)
-            continue;
-        append(steps, planPuts(lane.identity, active));
-        if (moving_)
-            append(steps, planPeers(lane.view.side[other(active_)], active));
-    }
-    return allowed(std::move(steps));
-}
-
-// Only what the active interface certainly has is taken from the other: it has
-// just been seen there, or given to it. For the rest the next look is waited for.
-Steps Pair::drops()
-{
-    Steps steps;
-    for (const auto &[child, lane] : lanes_) {
-        const Interface &active = lane.view.side[active_];
-        const Interface &standby = lane.view.side[other(active_)];
-        Steps some = planDrops(lane.identity, active, standby);
-        std::erase_if(some, [&](const Step &step) {
-            const Step put{Act::put, active.name, active.index, step.item, {}, {}};
-            return !fresh_ && !given_.contains(put.text());
-        });
-        if (!some.empty())
-            append(steps, planGuard(standby));
-        append(steps, std::move(some));
-    }
-    return allowed(std::move(steps));
-}
-
-Steps Pair::standbySteps()
-{
-    Steps steps;
-    for (const auto &[child, lane] : lanes_) {
-        const Interface &standby = lane.view.side[other(active_)];
-        const bool wake = !woken_.contains(standby.index);
-        for (const Side side : {Side::primary, Side::secondary})
-            append(steps, planGuard(lane.view.side[side]));
-        if (lane.view.side[active_].up)
-            append(steps, planStandby(lane.view.side[active_], standby, wake));
-    }
-    steps = allowed(std::move(steps));
-    for (const auto &step : steps)
-        if (step.act == Act::up)
-            woken_.insert(step.index);
-    return steps;
-}
-
-// Without what was tried often enough for now; the rest counts as tried.
-Steps Pair::allowed(Steps steps)
-{
-    std::erase_if(steps, [this](const Step &step) {
-        Attempts &attempts = attempts_[step.text()];
-        if (attempts.count >= maxAttempts && now_ < attempts.next)
-            return true;
-        ++attempts.count;
-        attempts.next = now_ + retryAfter;
-        return false;
-    });
-    return steps;
-}
-
-bool Pair::isSick(const Step &step) const
-{
-    const auto attempts = attempts_.find(step.text());
-    return attempts != attempts_.end() && attempts->second.count >= maxAttempts;
-}
-
-// Everything has been done that can be done now.
-void Pair::settle()
-{
-    for (const auto &[child, lane] : lanes_) {
-        for (const Side side : {Side::primary, Side::secondary})
-            if (lane.view.side[side].index && lane.view.side[side].up)
-                woken_.insert(lane.view.side[side].index);
-    }
-    if (moving_) {
-        finishMove();
-    } else if (addressed_) {
-        addressed_ = false;
-        announcements_ = 0;
-        announce();
-    }
-}
-
-// The active interface has everything. What the other still has of it can wait: the
-// peers cannot.
-void Pair::tellPeers()
-{
-    if (!moving_ || told_)
-        return;
-    told_ = true;
-    moves_.back().moved = now_;
-    announcements_ = 0;
-    announce();
-}
-
-void Pair::finishMove()
-{
-    moving_ = false;
-    addressed_ = false;
-    act(Save{});
-    act(Look{});
-    decided(Severity::notice,
-            name(active_) + " has the identity after " +
-                std::to_string((moves_.back().moved - moves_.back().event).count()) + " us, with " +
-                std::to_string(moves_.back().steps) + " changes, of which " +
-                std::to_string(moves_.back().failed) + " failed");
-}
-
-// A lost announcement must not strand a peer: it is repeated.
-void Pair::announce()
-{
-    announceAt_.reset();
-    if (!policy_.announce)
-        return;
-    Announce out;
-    for (const auto &[child, lane] : lanes_) {
-        const Interface &active = lane.view.side[active_];
-        Announce::To to{active.name, active.index, {}};
-        std::ranges::copy_if(active.items, std::back_inserter(to.addresses), &Item::isAddress);
-        if (to.index && !to.addresses.empty())
-            out.to.push_back(std::move(to));
-    }
-    if (out.to.empty())
-        return;
-    act(std::move(out));
-    Time wait = firstRepeat;
-    for (unsigned i = 0; i < announcements_; ++i)
-        wait *= 3;
-    if (++announcements_ < maxAnnouncements)
-        announceAt_ = now_ + wait;
-}
-
-// What is said
-
-void Pair::decided(Severity severity, const std::string &text)
-{
-    decisions_.push_back({now_, text});
-    if (decisions_.size() > decisionsKept)
-        decisions_.pop_front();
-    say(severity, text);
-}
-
-void Pair::say(Severity severity, std::string text)
-{
-    act(Say{severity, std::move(text)});
+    announceAhead(Kind::address4);
 }
 
 } // namespace openipoib::ha

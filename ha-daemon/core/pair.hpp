@@ -17,6 +17,7 @@
 #include "ha-daemon/core/journal.hpp"
 
 #include <deque>
+#include <functional>
 #include <set>
 
 namespace openipoib::ha
@@ -49,8 +50,8 @@ struct Move {
     std::string cause;
     Time event{};     // the kernel had spoken
     Time decided{};   // and the pair had answered
+    Time announced{}; // the peers were told for the first time; 0: not (yet)
     Time moved{};     // the identity was on the other interface
-    Time announced{}; // 0: not (yet)
     std::size_t steps = 0;
     std::size_t failed = 0;
 };
@@ -94,6 +95,7 @@ class Pair
     void on(const Seen &seen);
     void on(const LinkChanged &link);
     void on(const PortChanged &port);
+    void on(const ReachChanged &reach);
     void on(const BatchDone &done);
     void on(const Announced &);
     void on(const Tick &);
@@ -110,21 +112,26 @@ class Pair
     void move(Side to, const std::string &cause);
     void reconcile();
     void settle();
-    void tellPeers();
+    void noteMoved();
     void finishMove();
-    void announce();
-    [[nodiscard]] Steps puts();
-    [[nodiscard]] Steps drops();
+    void announceAhead(Kind kind);
+    void announceAgain();
+    void announce(const std::function<Items(const LaneState &, const Interface &)> &addresses);
+    [[nodiscard]] Steps moveSteps();
+    [[nodiscard]] Steps puts() const;
+    [[nodiscard]] Steps drops() const;
     [[nodiscard]] Steps standbySteps();
     [[nodiscard]] Steps allowed(Steps steps);
     [[nodiscard]] bool isSick(const Step &step) const;
+    [[nodiscard]] std::string whyDead(Side side) const;
     [[nodiscard]] std::string whyBad(Side side) const;
+    [[nodiscard]] bool couldServe(Side side) const;
     [[nodiscard]] std::string unfit(Side side) const;
     [[nodiscard]] bool flapping() const;
     [[nodiscard]] const std::string &name(Side side) const;
     void decided(Severity severity, const std::string &text);
     void say(Severity severity, std::string text);
-    void act(Action action) { actions_.push_back(std::move(action)); }
+    void act(Action action);
     void wakeAt(Time time) { decideAt_ = decideAt_ ? std::min(*decideAt_, time) : time; }
 
     Policy policy_;
@@ -133,13 +140,14 @@ class Pair
     Side active_ = Side::primary;
     std::map<std::uint16_t, LaneState> lanes_;
     Both<Health> health_;
-    Both<std::string> port_; // why the port does not work
+    Both<std::string> port_;  // why the port does not work
+    Both<std::string> reach_; // why nobody is reached by it
     std::map<std::string, Attempts> attempts_;
     Journal::Guards guards_; // given back in the end
     std::set<int> woken_;    // indexes of interfaces that were set up once
     bool busy_ = false;      // a batch is under way
     bool moving_ = false;
-    bool told_ = false;      // the peers, of the move under way
+    bool told6_ = false;     // the peers, of the IPv6 addresses of the move under way
     bool addressed_ = false; // the active interface was given an address
     bool held_ = false;      // switched by hand: no failback
     std::string waiting_;    // why nothing is done about a failure

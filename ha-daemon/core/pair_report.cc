@@ -6,6 +6,13 @@
 namespace openipoib::ha
 {
 
+namespace
+{
+
+constexpr std::size_t decisionsKept = 64;
+
+} // namespace
+
 Journal Pair::journal(bool ending) const
 {
     if (!started_ && journal_)
@@ -59,6 +66,24 @@ const std::string &Pair::name(Side side) const
     static const std::string unknown = "?";
     const auto lane = lanes_.find(0);
     return lane == lanes_.end() ? unknown : lane->second.view.side[side].name;
+}
+
+void Pair::decided(Severity severity, const std::string &text)
+{
+    decisions_.push_back({now_, text});
+    if (decisions_.size() > decisionsKept)
+        decisions_.pop_front();
+    say(severity, text);
+}
+
+void Pair::say(Severity severity, std::string text)
+{
+    act(Say{severity, std::move(text)});
+}
+
+void Pair::act(Action action)
+{
+    actions_.push_back(std::move(action));
 }
 
 } // namespace openipoib::ha

@@ -51,14 +51,19 @@ Steps planPuts(const Items &identity, const Interface &active)
     return steps;
 }
 
-Steps planPeers(const Interface &standby, const Interface &active)
+Steps planPeers(const Interface &from, const Interface &to, bool anew)
 {
     Steps steps;
-    if (!active.index)
+    if (!to.index)
         return steps;
-    for (const auto &item : standby.items)
-        if (!belongs(item) && !has(active.items, item))
-            steps.push_back(itemStep(Act::put, active, item));
+    for (const auto &item : from.items) {
+        if (belongs(item))
+            continue;
+        const auto known =
+            std::ranges::find_if(to.items, [&](const Item &one) { return one.is(item); });
+        if (known == to.items.end() || (anew && known->body != item.body))
+            steps.push_back(itemStep(Act::put, to, item));
+    }
     return steps;
 }
 
@@ -114,7 +119,11 @@ void predict(const Step &step, Lane &lane)
     Interface &interface = lane.side[side];
     switch (step.act) {
     case Act::put:
-        if (!has(interface.items, step.item))
+        if (const auto known = std::ranges::find_if(
+                interface.items, [&](const Item &item) { return item.is(step.item); });
+            known != interface.items.end())
+            *known = step.item;
+        else
             interface.items.push_back(step.item);
         if (step.item.kind == Kind::route4)
             std::erase_if(lane.side[other(side)].items,

@@ -41,6 +41,7 @@ struct Interface {
     unsigned mtu = 0;                            // bytes
     std::optional<bool> connected;               // nullopt: the driver does not say
     bool enslaved = false;                       // belongs to a bond or bridge
+    bool router = false;                         // forwards IPv6
     io::Bytes hardware;                          // address
     Items items;                                 // of each kind in the kernel's order
     std::map<std::string, std::string> settings; // "arp_ignore" -> "0"

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include "ha-daemon/linux/announcer.hpp"
 
-#include "io/file.hpp"
-#include "io/unique_fd.hpp"
-
 #include <linux/if_arp.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
@@ -11,9 +8,11 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <initializer_list>
 
 namespace openipoib::ha
 {
@@ -23,36 +22,24 @@ namespace
 
 constexpr std::size_t hardwareBytes = 20;
 
-io::Result<void> announce6(const netlink::Link &link, io::View address)
+io::Bytes allNodes()
 {
-    const std::string what = link.name + ": neighbour advertisement";
-    const io::UniqueFd fd(
-        ::socket(AF_INET6, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_ICMPV6));
-    if (!fd)
-        return io::systemFail(what);
-    const int hops = 255;
-    const int index = link.index;
-    sockaddr_in6 from{};
-    from.sin6_family = AF_INET6;
-    std::memcpy(&from.sin6_addr, address.data(), sizeof from.sin6_addr);
-    if (IN6_IS_ADDR_LINKLOCAL(&from.sin6_addr))
-        from.sin6_scope_id = static_cast<std::uint32_t>(index);
-    if (::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_MULTICAST_HOPS, &hops, sizeof hops) < 0 ||
-        ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_MULTICAST_IF, &index, sizeof index) < 0 ||
-        ::bind(fd.get(), reinterpret_cast<const sockaddr *>(&from), sizeof from) < 0)
-        return io::systemFail(what);
-    sockaddr_in6 to{};
-    to.sin6_family = AF_INET6;
-    to.sin6_scope_id = static_cast<std::uint32_t>(index);
-    to.sin6_addr.s6_addr[0] = 0xFF;
-    to.sin6_addr.s6_addr[1] = 0x02;
-    to.sin6_addr.s6_addr[15] = 0x01;
-    const bool router = io::readLine("/proc/sys/net/ipv6/conf/" + link.name + "/forwarding") == "1";
-    const io::Bytes packet = advertisement(link.address, address, router);
-    if (::sendto(fd.get(), packet.data(), packet.size(), 0, reinterpret_cast<const sockaddr *>(&to),
-                 sizeof to) < 0)
-        return io::systemFail(what);
-    return {};
+    io::Bytes group(16);
+    group[0] = 0xFF;
+    group[1] = 0x02;
+    group[15] = 0x01;
+    return group;
+}
+
+// RFC 1071, of an even number of bytes
+std::uint16_t checksum(std::initializer_list<io::View> parts, std::uint32_t sum)
+{
+    for (const io::View part : parts)
+        for (std::size_t at = 0; at + 1 < part.size(); at += 2)
+            sum += static_cast<std::uint32_t>(io::read<2>(part, at));
+    while (sum >> 16)
+        sum = (sum & 0xFFFF) + (sum >> 16);
+    return static_cast<std::uint16_t>(~sum);
 }
 
 io::Bytes arp(unsigned operation, io::View fromHardware, io::View from, io::View toHardware,
@@ -87,18 +74,42 @@ io::Bytes advertisement(io::View hardware, io::View address, bool router)
 {
     static constexpr unsigned routerFlag = 0x80;
     static constexpr unsigned overrideFlag = 0x20;
-    io::Bytes out;
-    io::append<1>(out, ND_NEIGHBOR_ADVERT);
-    io::append<1>(out, 0);
-    io::append<2>(out, 0);
-    io::append<1>(out, overrideFlag | (router ? routerFlag : 0));
-    io::append<3>(out, 0);
-    io::append(out, address);
+    static constexpr unsigned hops = 255;
+    io::Bytes message;
+    io::append<1>(message, ND_NEIGHBOR_ADVERT);
+    io::append<1>(message, 0);
+    io::append<2>(message, 0);
+    io::append<1>(message, overrideFlag | (router ? routerFlag : 0));
+    io::append<3>(message, 0);
+    io::append(message, address);
     // Two bytes of padding before the hardware address (RFC 4391, section 9.3).
-    io::append<1>(out, ND_OPT_TARGET_LINKADDR);
-    io::append<1>(out, (4 + hardware.size()) / 8);
-    io::append<2>(out, 0);
-    io::append(out, hardware);
+    io::append<1>(message, ND_OPT_TARGET_LINKADDR);
+    io::append<1>(message, (4 + hardware.size()) / 8);
+    io::append<2>(message, 0);
+    io::append(message, hardware);
+    const io::Bytes group = allNodes();
+    const std::uint16_t sum = checksum({address, group, message},
+                                       static_cast<std::uint32_t>(message.size()) + IPPROTO_ICMPV6);
+    message[2] = static_cast<std::uint8_t>(sum >> 8);
+    message[3] = static_cast<std::uint8_t>(sum);
+    io::Bytes out;
+    io::append<4>(out, std::uint64_t{6} << 28);
+    io::append<2>(out, message.size());
+    io::append<1>(out, IPPROTO_ICMPV6);
+    io::append<1>(out, hops);
+    io::append(out, address);
+    io::append(out, group);
+    io::append(out, message);
+    return out;
+}
+
+io::Bytes groupHardware(io::View broadcast, io::View group)
+{
+    io::Bytes out(broadcast.begin(), broadcast.end());
+    // The signature of IPv6, and the end of the group (RFC 4391, section 4).
+    out[6] = 0x60;
+    out[7] = 0x1B;
+    std::ranges::copy(group.last(10), out.begin() + 10);
     return out;
 }
 
@@ -106,35 +117,37 @@ io::Result<Announcer> Announcer::open()
 {
     io::UniqueFd packets(::socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!packets)
-        return io::systemFail("socket for ARP announcements");
+        return io::systemFail("socket for announcements");
     return Announcer(std::move(packets));
 }
 
-// ARP, to this hardware address
-io::Result<void> Announcer::send(const netlink::Link &link, io::View packet,
+// To this hardware address
+io::Result<void> Announcer::send(const netlink::Link &link, unsigned protocol, io::View packet,
                                  io::View hardware) const
 {
     // sockaddr_ll ends with 8 bytes of hardware address; the kernel takes more.
     std::array<std::uint8_t, offsetof(sockaddr_ll, sll_addr) + hardwareBytes> raw{};
     sockaddr_ll to{};
     to.sll_family = AF_PACKET;
-    to.sll_protocol = htons(ETH_P_ARP);
+    to.sll_protocol = htons(static_cast<std::uint16_t>(protocol));
     to.sll_ifindex = link.index;
     to.sll_halen = hardwareBytes;
     std::memcpy(raw.data(), &to, offsetof(sockaddr_ll, sll_addr));
     std::memcpy(raw.data() + offsetof(sockaddr_ll, sll_addr), hardware.data(), hardwareBytes);
     if (::sendto(packets_.get(), packet.data(), packet.size(), 0,
                  reinterpret_cast<const sockaddr *>(raw.data()), raw.size()) < 0)
-        return io::systemFail(link.name + ": ARP");
+        return io::systemFail(link.name + ": packet to the peers");
     return {};
 }
 
-io::Result<void> Announcer::announce(const netlink::Link &link, io::View address) const
+io::Result<void> Announcer::announce(const netlink::Link &link, io::View address, bool router) const
 {
     if (link.address.size() != hardwareBytes || link.broadcast.size() != hardwareBytes)
         return io::fail(EINVAL, link.name + ": not an IPoIB interface");
-    return address.size() == 4 ? send(link, arpReply(link.address, address), link.broadcast)
-                               : announce6(link, address);
+    if (address.size() == 4)
+        return send(link, ETH_P_ARP, arpReply(link.address, address), link.broadcast);
+    return send(link, ETH_P_IPV6, advertisement(link.address, address, router),
+                groupHardware(link.broadcast, allNodes()));
 }
 
 io::Result<void> Announcer::probe(const netlink::Link &link, io::View address,
@@ -142,7 +155,7 @@ io::Result<void> Announcer::probe(const netlink::Link &link, io::View address,
 {
     if (link.address.size() != hardwareBytes || hardware.size() != hardwareBytes)
         return io::fail(EINVAL, link.name + ": not an IPoIB interface");
-    return send(link, arpProbe(link.address, address), hardware);
+    return send(link, ETH_P_ARP, arpProbe(link.address, address), hardware);
 }
 
 } // namespace openipoib::ha

@@ -21,16 +21,22 @@ namespace openipoib::ha
 // (RFC 5227, a probe): nobody learns anything from it, and who has it answers.
 [[nodiscard]] io::Bytes arpProbe(io::View hardware, io::View address);
 
-// A neighbour advertisement, without its checksum.
+// An IPv6 packet to all nodes, an unsolicited neighbour advertisement that says that
+// @address (16 bytes) is at @hardware.
 [[nodiscard]] io::Bytes advertisement(io::View hardware, io::View address, bool router);
+
+// The hardware address of an IPv6 group on the link with this @broadcast address.
+[[nodiscard]] io::Bytes groupHardware(io::View broadcast, io::View group);
 
 class Announcer
 {
   public:
     [[nodiscard]] static io::Result<Announcer> open();
 
-    // To everybody on the link. @address: 4 or 16 bytes.
-    [[nodiscard]] io::Result<void> announce(const netlink::Link &link, io::View address) const;
+    // To everybody on the link; the interface need not have the address yet. @address: 4
+    // or 16 bytes. @router: for IPv6, whether this host is one.
+    [[nodiscard]] io::Result<void> announce(const netlink::Link &link, io::View address,
+                                            bool router) const;
     // One packet to whoever has the IPv4 @address at @hardware, and one back: then both
     // ends know a path to the other.
     [[nodiscard]] io::Result<void> probe(const netlink::Link &link, io::View address,
@@ -39,10 +45,11 @@ class Announcer
   private:
     explicit Announcer(io::UniqueFd packets) : packets_(std::move(packets)) {}
 
-    [[nodiscard]] io::Result<void> send(const netlink::Link &link, io::View packet,
-                                        io::View hardware) const;
+    [[nodiscard]] io::Result<void> send(const netlink::Link &link, unsigned protocol,
+                                        io::View packet, io::View hardware) const;
 
-    // Kept: the kernel takes tens of milliseconds to close a packet socket.
+    // Kept: the kernel takes tens of milliseconds to close a packet socket. Sends both
+    // families: no other socket could before the interface has the address.
     io::UniqueFd packets_;
 };
 

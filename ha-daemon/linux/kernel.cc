@@ -70,6 +70,7 @@ Interface describe(const Link &link)
     out.carrier = link.isRunning();
     out.mtu = link.mtu;
     out.enslaved = link.master != 0;
+    out.router = io::readLine("/proc/sys/net/ipv6/conf/" + link.name + "/forwarding") == "1";
     out.hardware = link.address;
     out.pkey = pkeyOf(link);
     if (const auto mode = io::readLine(folderOf(link.name) + "mode"); !mode.empty())

@@ -16,7 +16,7 @@ namespace
 
 constexpr int dumpAttempts = 5;
 constexpr std::size_t bufferBytes = 1 << 20;
-// So many acknowledgements find room in a socket of the default size.
+// So many complaints find room in a socket of the default size.
 constexpr std::size_t messagesAtOnce = 64;
 
 // libnl has error numbers of its own.
@@ -61,7 +61,8 @@ std::string extendedAck(nlmsghdr *header)
 // What the callbacks of one exchange leave behind.
 struct Socket::Exchange {
     const std::function<void(nlmsghdr *)> *each = nullptr;
-    int error = 0; // errno
+    unsigned sequence = 0; // of the request
+    int error = 0;         // errno
     std::string words;
     bool done = false;
 
@@ -76,6 +77,13 @@ struct Socket::Exchange {
     {
         static_cast<Exchange *>(self)->done = true;
         return NL_STOP;
+    }
+    // libnl itself expects one answer for each number, which a batch does not get.
+    static int onSequence(nl_msg *message, void *self)
+    {
+        const bool ours =
+            nlmsg_hdr(message)->nlmsg_seq == static_cast<const Exchange *>(self)->sequence;
+        return ours ? NL_OK : NL_SKIP;
     }
     static int onError(sockaddr_nl *, nlmsgerr *error, void *self)
     {
@@ -120,8 +128,10 @@ io::Result<void> Socket::exchange(const Message &message, int flags, std::string
     nl_cb_set(callbacks, NL_CB_VALID, NL_CB_CUSTOM, Exchange::onValid, &exchange);
     nl_cb_set(callbacks, NL_CB_ACK, NL_CB_CUSTOM, Exchange::onAck, &exchange);
     nl_cb_set(callbacks, NL_CB_FINISH, NL_CB_CUSTOM, Exchange::onAck, &exchange);
+    nl_cb_set(callbacks, NL_CB_SEQ_CHECK, NL_CB_CUSTOM, Exchange::onSequence, &exchange);
     nl_cb_err(callbacks, NL_CB_CUSTOM, Exchange::onError, &exchange);
     int status = nl_send_auto(raw, msg);
+    exchange.sequence = nlmsg_hdr(msg)->nlmsg_seq;
     while (status >= 0 && !exchange.done)
         status = nl_recvmsgs(raw, callbacks);
     nl_cb_put(callbacks);
@@ -140,13 +150,14 @@ io::Result<void> Socket::request(const Message &message, std::string_view what)
     return exchange(message, NLM_F_ACK, what, one);
 }
 
-// The acknowledgements of several messages, which are numbered on from @first.
+// What is said about several messages, which are numbered on from @first: complaints
+// in their order, and of the last that it was done, if it was.
 struct Socket::Answers {
     std::vector<io::Error> *out = nullptr;
     std::size_t start = 0; // of these messages in @out
     unsigned first = 0;
     std::size_t count = 0;
-    std::size_t missing = 0;
+    bool complete = false;
 
     void note(unsigned sequence, int code, std::string words)
     {
@@ -154,7 +165,7 @@ struct Socket::Answers {
         if (at >= count)
             return;
         (*out)[start + at] = {code, std::move(words)};
-        --missing;
+        complete = at + 1 == count;
     }
     static int onAck(nl_msg *message, void *self)
     {
@@ -175,17 +186,16 @@ io::Result<void> Socket::requestSome(std::span<const Message> messages,
 {
     static constexpr auto what = "netlink batch";
     nl_sock *raw = socket_.get();
-    Answers some{.out = &answers,
-                 .start = answers.size(),
-                 .count = messages.size(),
-                 .missing = messages.size()};
+    Answers some{.out = &answers, .start = answers.size(), .count = messages.size()};
     answers.resize(answers.size() + messages.size());
     io::Bytes bytes;
     for (const auto &message : messages) {
         if (!message.get())
             return io::fail(EMSGSIZE, what);
         nlmsghdr *header = nlmsg_hdr(message.get());
-        header->nlmsg_flags |= NLM_F_REQUEST | NLM_F_ACK;
+        header->nlmsg_flags |= NLM_F_REQUEST;
+        if (&message == &messages.back())
+            header->nlmsg_flags |= NLM_F_ACK;
         header->nlmsg_pid = nl_socket_get_local_port(raw);
         header->nlmsg_seq = nl_socket_use_seq(raw);
         if (bytes.empty())
@@ -201,7 +211,7 @@ io::Result<void> Socket::requestSome(std::span<const Message> messages,
     nl_cb_set(callbacks, NL_CB_SEQ_CHECK, NL_CB_CUSTOM, Answers::onSequence, nullptr);
     nl_cb_err(callbacks, NL_CB_CUSTOM, Answers::onError, &some);
     int status = nl_sendto(raw, bytes.data(), bytes.size());
-    while (status >= 0 && some.missing)
+    while (status >= 0 && !some.complete)
         status = nl_recvmsgs(raw, callbacks);
     nl_cb_put(callbacks);
     if (status < 0)

@@ -74,24 +74,24 @@ class Phases:
 
     event: float
     decided: float
-    moved: float
     announced: float
+    moved: float
     first: float
     error: float  # of all but `first`
 
-    NAMES = ("until the event", "decision", "addresses moved", "announced")
+    NAMES = ("until the event", "decision", "announced", "addresses moved")
 
     @property
     def ends(self):
-        return (self.event, self.decided, self.moved, self.announced)
+        return (self.event, self.decided, self.announced, self.moved)
 
 
 def phases(log, move):
     """Phases of a failover from the probe's log and an entry of `ipoib-ha status -j`."""
     gap, (ahead, error) = silence(log), offset(log)
     event = (move["event_s"] - ahead - gap.begin) * 1000
-    return Phases(event, event + move["decided_ms"], event + move["moved_ms"],
-                  event + move["announced_ms"], gap.seconds * 1000, error * 1000)
+    return Phases(event, event + move["decided_ms"], event + move["announced_ms"],
+                  event + move["moved_ms"], gap.seconds * 1000, error * 1000)
 
 
 def summary(values):

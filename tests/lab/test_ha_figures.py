@@ -64,8 +64,8 @@ def test_clocks_are_compared_by_the_fastest_probe(log):
 
 def move():
     """Noticed 3 ms after the last answer, by the clock of the host that failed over."""
-    return {"event_s": 1.039 + TRIP + 0.003 + AHEAD, "decided_ms": 0.5, "moved_ms": 9.0,
-            "announced_ms": 10.0}
+    return {"event_s": 1.039 + TRIP + 0.003 + AHEAD, "decided_ms": 0.5, "announced_ms": 9.0,
+            "moved_ms": 10.0}
 
 
 def test_phases_are_told_from_the_peers_last_packet(log):

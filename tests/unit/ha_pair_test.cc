@@ -58,7 +58,8 @@ TEST_F(HaPair, NothingIsMovedWithoutCause)
     world.expectOn(Side::primary, identity);
     EXPECT_EQ(world.done,
               (std::vector<std::string>{"ib0: arp_ignore 1", "ib0: promote_secondaries 1",
-                                        "ib1: arp_ignore 1", "ib1: promote_secondaries 1"}));
+                                        "ib1: arp_ignore 1", "ib1: promote_secondaries 1",
+                                        "ib1: add peer 10.0.0.2"}));
     EXPECT_EQ(world.announcements, 0u);
     EXPECT_TRUE(world.pair->standbyLacks().empty());
 }
@@ -93,22 +94,79 @@ TEST_F(HaPair, FailoverMovesEverythingInOrder)
     EXPECT_EQ(world.active(), Side::secondary);
     world.expectOn(Side::secondary, identity);
     EXPECT_TRUE(has(world.kernel.side[Side::secondary].items, item(Kind::peer, "10.0.0.2")));
-    EXPECT_EQ(
-        world.done,
-        (std::vector<std::string>{
-            "ib1: add address 10.0.0.1/24", "ib1: add address 10.0.0.9/24",
-            "ib1: add address fd00::1/64", "ib1: add rule from all iif", "ib1: add route default",
-            "ib1: add route fd01::/64", "ib1: add neighbour 10.0.0.7", "ib1: add peer 10.0.0.2",
-            "announcement", "ib0: remove neighbour 10.0.0.7", "ib0: remove route fd01::/64",
-            "ib0: remove rule from all iif", "ib0: remove address fd00::1/64",
-            "ib0: remove address 10.0.0.9/24", "ib0: remove address 10.0.0.1/24"}));
+    EXPECT_EQ(world.done, (std::vector<std::string>{
+                              "ib1: announce 10.0.0.1/24", "ib1: announce 10.0.0.9/24",
+                              "ib1: add address 10.0.0.1/24", "ib1: add address 10.0.0.9/24",
+                              "ib1: add rule from all iif", "ib1: add route default",
+                              "ib1: add neighbour 10.0.0.7", "ib0: remove address 10.0.0.9/24",
+                              "ib0: remove address 10.0.0.1/24", "ib1: announce fd00::1/64",
+                              "ib1: add address fd00::1/64", "ib1: add route fd01::/64",
+                              "ib0: remove neighbour 10.0.0.7", "ib0: remove route fd01::/64",
+                              "ib0: remove rule from all iif", "ib0: remove address fd00::1/64"}));
+    EXPECT_EQ(world.urgent, 7u); // up to the second announcement
     ASSERT_EQ(world.pair->moves().size(), 1u);
     const Move &move = world.pair->moves().front();
     EXPECT_EQ(move.cause, "the port is down");
     EXPECT_LE(move.event, move.decided);
-    EXPECT_LE(move.decided, move.moved);
-    EXPECT_LE(move.moved, move.announced);
+    EXPECT_LE(move.decided, move.announced);
+    EXPECT_LE(move.announced, move.moved);
     EXPECT_EQ(move.failed, 0u);
+}
+
+// So that there is one thing less to do when it takes over.
+TEST_F(HaPair, TheStandbyKnowsThePeers)
+{
+    const Item peer = item(Kind::peer, "10.0.0.2");
+    const auto known = [&](Side side) -> io::Bytes {
+        for (const auto &one : world.kernel.side[side].items)
+            if (one.is(peer))
+                return one.body;
+        return {};
+    };
+    world.start();
+    EXPECT_EQ(known(Side::secondary), peer.body);
+    // The peer has moved, which the active interface is the first to learn.
+    Item moved = peer;
+    moved.body = {1, 2, 3};
+    world.kernel.take(Side::primary, peer);
+    world.kernel.give(Side::primary, moved);
+    world.look();
+    EXPECT_EQ(known(Side::secondary), moved.body);
+    // What the standby has heard since is newer than what was seen of the other.
+    moved.body = {4, 5, 6};
+    world.kernel.take(Side::secondary, peer);
+    world.kernel.give(Side::secondary, moved);
+    world.look();
+    world.kernel.take(Side::secondary, peer);
+    world.kernel.give(Side::secondary, moved);
+    world.done.clear();
+    cut(Side::primary);
+    EXPECT_EQ(std::ranges::count(world.done, "ib1: add peer 10.0.0.2"), 0);
+    EXPECT_EQ(known(Side::secondary), moved.body);
+}
+
+TEST_F(HaPair, AStandbyThatHasFailedIsToldOfNoPeers)
+{
+    world.kernel.port[Side::secondary] = "the port is down";
+    world.start();
+    EXPECT_FALSE(has(world.kernel.side[Side::secondary].items, item(Kind::peer, "10.0.0.2")));
+}
+
+// Peers that have IPv6 alone are told without waiting for anything.
+TEST_F(HaPair, WithoutIpv4TheAdvertisementComesFirst)
+{
+    for (const auto kind : {Kind::address4, Kind::route4})
+        std::erase_if(world.kernel.side[Side::primary].items,
+                      [kind](const Item &one) { return one.kind == kind; });
+    std::erase_if(world.kernel.side[Side::primary].items, [](const Item &one) {
+        return one.kind == Kind::rule || one.kind == Kind::neighbour;
+    });
+    world.start();
+    world.done.clear();
+    cut(Side::primary);
+    ASSERT_GE(world.done.size(), 2u);
+    EXPECT_EQ(world.done[0], "ib1: announce fd00::1/64");
+    EXPECT_EQ(world.done[1], "ib1: add address fd00::1/64");
 }
 
 TEST_F(HaPair, WhatTheSecondaryHasOfItsOwnStaysThere)
@@ -137,13 +195,13 @@ TEST_F(HaPair, AnnouncementsAreRepeatedAndEnd)
 {
     world.start();
     cut(Side::primary);
-    EXPECT_EQ(world.announcements, 1u);
+    EXPECT_EQ(world.announcements, 2u); // of each family one
     world.pass(45ms);
-    EXPECT_EQ(world.announcements, 3u);
+    EXPECT_EQ(world.announcements, 4u);
     world.pass(1min);
-    EXPECT_EQ(world.announcements, 7u);
+    EXPECT_EQ(world.announcements, 8u);
     world.pass(10min);
-    EXPECT_EQ(world.announcements, 7u);
+    EXPECT_EQ(world.announcements, 8u);
 }
 
 TEST_F(HaPair, AnnouncementsCanBeTurnedOff)
@@ -174,6 +232,36 @@ TEST_F(HaPair, EveryKindOfFailureMoves)
     link(Side::primary);
     EXPECT_EQ(world.active(), Side::secondary);
     world.expectOn(Side::secondary, identity);
+}
+
+TEST_F(HaPair, AnInterfaceThatReachesNobodyIsLeft)
+{
+    world.start();
+    world.tell(ReachChanged{Side::primary, "no target answers"});
+    EXPECT_EQ(world.active(), Side::secondary);
+    world.expectOn(Side::secondary, identity);
+    EXPECT_EQ(world.pair->moves().back().cause, "ib0: no target answers");
+    world.tell(ReachChanged{Side::primary, ""});
+    EXPECT_TRUE(world.pair->health(Side::primary).good());
+}
+
+// It is the targets that are gone, not the way to them.
+TEST_F(HaPair, WhenNeitherReachesAnybodyNothingMoves)
+{
+    world.start();
+    world.tell(ReachChanged{Side::secondary, "no target answers"});
+    world.tell(ReachChanged{Side::primary, "no target answers"});
+    world.quiesce();
+    EXPECT_EQ(world.active(), Side::primary);
+    EXPECT_TRUE(world.pair->moves().empty());
+    // Nor do they keep it on a port that has failed.
+    cut(Side::primary);
+    EXPECT_EQ(world.active(), Side::secondary);
+    world.expectOn(Side::secondary, identity);
+    mend(Side::primary);
+    EXPECT_EQ(world.active(), Side::secondary);
+    world.tell(ReachChanged{Side::primary, ""});
+    EXPECT_EQ(world.active(), Side::primary);
 }
 
 TEST_F(HaPair, WithBothPortsDownTheIdentityWaits)

@@ -135,6 +135,8 @@ class FakeKernel
             return ENETDOWN;
         if (what.kind == Kind::route4 && std::ranges::none_of(one.items, isAddress4))
             return ENETUNREACH;
+        if (what.kind == Kind::peer)
+            take(which, what); // the new one replaces it
         give(which, what);
         if (what.kind == Kind::route4)
             std::erase_if(side[other(which)].items, [&](const Item &i) { return i.is(what); });
@@ -153,6 +155,7 @@ class World
     int stepsUntilKill = -1; // -1: it lives
     unsigned announcements = 0;
     std::vector<std::string> done; // steps, and that the peers were told
+    std::size_t urgent = 0;        // steps that peers waited for
     std::vector<std::string> said;
 
     void start()
@@ -274,9 +277,11 @@ class World
             saved = writeJournal(pair->journal(false));
         else if (const auto *batch = std::get_if<Batch>(&action))
             perform(*batch);
-        else if (std::holds_alternative<Announce>(action)) {
+        else if (const auto *announce = std::get_if<Announce>(&action)) {
             ++announcements;
-            done.push_back("announcement");
+            for (const auto &to : announce->to)
+                for (const auto &one : to.addresses)
+                    done.push_back(to.interface + ": announce " + one.key);
             tell(Announced{});
         } else if (std::holds_alternative<Look>(action))
             looking_ = true;
@@ -300,6 +305,7 @@ class World
                 EXPECT_GE(kernel.holders(step.item), 1) << step.text() << " loses it";
             }
             done.push_back(step.text());
+            urgent += batch.urgent;
             answer.outcomes.push_back({step, error, error ? "refused" : ""});
         }
         tell(answer);

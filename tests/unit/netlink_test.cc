@@ -4,6 +4,7 @@
 #include "netlink/link.hpp"
 
 #include <gtest/gtest.h>
+#include <linux/if_addr.h>
 #include <linux/if_arp.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
@@ -176,6 +177,43 @@ TEST(NetlinkKernel, RefusalsCarryErrnoAndWhat)
         EXPECT_EQ(up.error().context, "ib99: set up");
         // No parent, or no such kind of interface in this kernel.
         EXPECT_FALSE(addIpoibChild(socket, linkOf(socket, "lo"), "lo.8001", 0x8001));
+    });
+}
+
+Message loopbackAddress(int type, int index, std::uint8_t last)
+{
+    Message message(type, type == RTM_NEWADDR ? NLM_F_CREATE | NLM_F_EXCL : 0);
+    ifaddrmsg fixed{};
+    fixed.ifa_family = AF_INET;
+    fixed.ifa_prefixlen = 32;
+    fixed.ifa_index = static_cast<unsigned>(index);
+    message.header(fixed);
+    message.put(IFA_LOCAL, io::View(io::Bytes{10, 1, 2, last}));
+    return message;
+}
+
+TEST(NetlinkKernel, OfABatchEachIsAnswered)
+{
+    inNamespace([](Socket &socket) {
+        const Link lo = linkOf(socket, "lo");
+        std::vector<Message> batch;
+        for (unsigned i = 0; i < 200; ++i) // more than go out at once
+            batch.push_back(loopbackAddress(RTM_NEWADDR, lo.index, static_cast<std::uint8_t>(i)));
+        batch.push_back(loopbackAddress(RTM_NEWADDR, lo.index, 5));
+        batch.push_back(loopbackAddress(RTM_NEWADDR, lo.index, 201));
+        batch.push_back(loopbackAddress(RTM_DELADDR, lo.index, 202));
+        const auto answers = socket.requestAll(batch);
+        ASSERT_TRUE(answers) << answers.error().text();
+        ASSERT_EQ(answers->size(), batch.size());
+        for (std::size_t i = 0; i < batch.size(); ++i)
+            EXPECT_EQ((*answers)[i].code, i == 200 ? EEXIST : i == 202 ? EADDRNOTAVAIL : 0) << i;
+        // What is asked for next is answered as well.
+        const auto all = addresses(socket);
+        ASSERT_TRUE(all) << all.error().text();
+        EXPECT_EQ(all->size(), 201u);
+        EXPECT_TRUE(setMtu(socket, lo, 1400));
+        EXPECT_TRUE(socket.requestAll({}));
+        EXPECT_EQ(linkOf(socket, "lo").mtu, 1400u);
     });
 }
 

@@ -28,11 +28,14 @@ def pytest_addoption(parser):
     group.addoption("--kernel", default="6.1,6.12",
                     help="kernels, comma separated (default 6.1,6.12)")
     group.addoption("--full", action="store_true", help="every test on every kernel")
+    group.addoption("--soak", type=int, default=20, metavar="N",
+                    help="failovers of the test of many (default 20)")
     group.addoption("--driver", default=None, choices=("ours", "intree"),
                     help="run everything with this driver on both hosts")
 
 
 def pytest_configure(config):
+    config.pluginmanager.register(_Rows(config))
     config.addinivalue_line("markers", "smoke: runs on every kernel")
     config.addinivalue_line("markers", "full: runs with --full only")
     config.addinivalue_line("markers", "ha: about ipoib-ha")
@@ -96,7 +99,8 @@ def pytest_collection_modifyitems(config, items):
     for item, following in zip(items, [*items[1:], None]):
         item.is_last_case = not following or following.function != item.function
         factor = slowness(lab_of(item).kernel) if lab_of(item) else 1
-        item.add_marker(pytest.mark.timeout(TEST_SECONDS * factor))
+        if not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(TEST_SECONDS * factor))
 
 
 # What record_property(name, ...) notes -> title and format of a table's row
@@ -105,6 +109,21 @@ TABLES = {
     "failover": ("failovers", "{:26} {:34} {:>9} {:>6} {:>6} {:>9} {:>8} {:>8}",
                  ("cause", "where", "outage ms", "lost", "moves", "last ms", "MB", "answers")),
 }
+
+
+class _Rows:
+    """What a long matrix has found, row by row, as soon as it is known."""
+
+    def __init__(self, config):
+        self.config = config
+
+    def pytest_runtest_logreport(self, report):
+        rows = [value for name, value in report.user_properties if name == "failover"]
+        if report.when != "call" or not rows:
+            return
+        terminal = self.config.pluginmanager.get_plugin("terminalreporter")
+        terminal.ensure_newline()
+        terminal.write_line("  " + TABLES["failover"][1].format(*rows[0]))
 
 
 def pytest_terminal_summary(terminalreporter):

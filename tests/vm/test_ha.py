@@ -28,6 +28,7 @@ PROBE_MICROSECONDS = 2000
 STREAM_PAUSE = 0.02  # seconds: some 25 Mbit/s
 GROUP = "239.7.1.2"
 CONNECTED_MTU = 65520
+BETWEEN = (3, 4)            # the ports of sw1 that lead to sw2
 
 pytestmark = [pytest.mark.ha, pytest.mark.full, pytest.mark.labs(drivers=["ours", "intree"], ports=2)]
 
@@ -35,12 +36,12 @@ pytestmark = [pytest.mark.ha, pytest.mark.full, pytest.mark.labs(drivers=["ours"
 class Daemon:
     """ipoib-ha on a host, until the `with` block ends."""
 
-    def __init__(self, lab, host):
-        self.lab, self.host = lab, host
+    def __init__(self, lab, host, *options):
+        self.lab, self.host, self.options = lab, host, options
 
     def __enter__(self):
-        self.process = self.lab.background(self.host, HA, "-p", "ib0", "-s", "ib1",
-                                           "--with-arping", "--with-multicast", "-v")
+        self.process = self.lab.background(self.host, HA, "-p", "ib0", "-s", "ib1", "--with-arping",
+                                           "--with-multicast", "-v", *self.options)
         self.process.__enter__()
         self.healthy()
         return self
@@ -149,10 +150,10 @@ def rping(lab):
         server.finish(20)
 
 
-# Causes
+# Causes: what goes wrong is told the daemons, too
 
 def pull(*ports):
-    return lambda lab: on_hosts(lambda port: lab.cable(port, "down"), ports)
+    return lambda lab, *_: on_hosts(lambda port: lab.cable(port, "down"), ports)
 
 
 def plug(*ports):
@@ -160,7 +161,11 @@ def plug(*ports):
 
 
 def command(*argv):
-    return lambda lab: lab.run("h2", *argv)
+    return lambda lab, *_: lab.run("h2", *argv)
+
+
+def fault(*words):
+    return lambda lab, *_: lab.fault(*words)
 
 
 def clear(lab):
@@ -183,13 +188,13 @@ def set_up(lab):
     lab.sh("h2", "ip link set ib0 up; ip link set ib1 up")
 
 
-def reload_driver(lab):
+def reload_driver(lab, _):
     lab.run("h2", "modprobe", "-r", "ib_ipoib")
     lab.run("h2", "modprobe", "ib_ipoib")
     lab.wait("h2", "test -d /sys/class/net/ib0 -a -d /sys/class/net/ib1", 20, "the interfaces are back")
 
 
-def flap(lab):
+def flap(lab, _):
     """Both cables in turn, faster than anything can settle."""
     for port in ["h2:0", "h2:1"] * 3:
         lab.cable(port, "down")
@@ -205,6 +210,28 @@ def there_and_back(lab, daemons):
     pull("h2:1")(lab)
 
 
+def part_switches(lab, daemons):
+    """h2 is at the second switch, and every port works, when the switches lose each other."""
+    daemons["h2"].switch_to("ib1")
+    lab.reachable("h1", ipv4("h2"))
+    for number in BETWEEN:
+        lab.fault("link", f"sw1:{number}", "down")
+
+
+def hand_over_sm(lab, _):
+    """The master of two subnet managers ends together with a port of h2."""
+    lab.run("h1", "lab-sm", "start", 1)
+    lab.wait("h1", "lab-sm log 1 | grep -q 'Entering STANDBY'", 40, "the second SM stands by")
+    pull("h2:0")(lab)
+    lab.run("h1", "lab-sm", "stop", 0)
+    _master_seen(lab, 120)      # the other asks for it every 10 s, and needs a few misses
+
+
+def sm_as_before(lab):
+    plug("h2:0")(lab)
+    _move_sm(lab, 1, 0)
+
+
 @dataclass(frozen=True)
 class Cause:
     """What goes wrong.
@@ -213,6 +240,7 @@ class Cause:
     on:           host -> interface that has its address meanwhile
     flows:        whether anything arrives before the repair
     sm:           the port of h1 whose subnet manager survives it
+    options:      of h2's daemon
     """
 
     name: str
@@ -221,6 +249,7 @@ class Cause:
     on: dict = field(default_factory=lambda: {"h2": "ib1"})
     flows: bool = True
     sm: int = 0
+    options: tuple = ()
 
 
 def note(what, start=time.monotonic()):
@@ -232,8 +261,11 @@ NOBODY = {}
 BOTH = {"h1": "ib1", "h2": "ib1"}
 CAUSES = [
     Cause("cable pulled", pull("h2:0"), plug("h2:0")),
-    Cause("port of the switch down", lambda lab: lab.fault("port", "h2:1", "down"), clear),
-    Cause("switch dead", lambda lab: lab.fault("switch", "sw1", "down"), clear, on=BOTH, sm=1),
+    Cause("port of the switch down", fault("port", "h2:1", "down"), clear),
+    Cause("switch dead", fault("switch", "sw1", "down"), clear, on=BOTH, sm=1),
+    Cause("switches parted", part_switches, clear, on={"h2": "ib0"},
+          options=("--target", ipv4("h1"), "--target-every", 200)),
+    Cause("SM handed over", hand_over_sm, sm_as_before),
     Cause("device deleted", command("rdma", "link", "del", "sib0"), lambda lab: add_devices(lab, 0)),
     Cause("driver reloaded", reload_driver, set_up, on=NOBODY, flows=False),
     Cause("HCA's module unloaded", command("modprobe", "-r", "sib"), add_all, on=NOBODY, flows=False),
@@ -263,7 +295,11 @@ def sm_on(lab, port):
 def _move_sm(lab, here, there):
     lab.run("h1", "lab-sm", "stop", here)
     lab.run("h1", "lab-sm", "start", there)
-    until(lambda: "SMINFO_MASTER" in lab.out("h2", "sminfo", "-C", "sib1", check=False), 40,
+    _master_seen(lab, 40)
+
+
+def _master_seen(lab, deadline):
+    until(lambda: "SMINFO_MASTER" in lab.out("h2", "sminfo", "-C", "sib1", check=False), deadline,
           "h2 sees a master SM")
 
 
@@ -325,14 +361,12 @@ def test_failover(lab, record_property, cause, mode):
         stack.enter_context(in_mode(lab, mode))
         stack.enter_context(sm_on(lab, cause.sm))
         traffic = stack.enter_context(Traffic(lab))
-        daemons = {host: stack.enter_context(Daemon(lab, host)) for host in HOSTS}
+        daemons = {host: stack.enter_context(Daemon(lab, host, *options))
+                   for host, options in (("h1", ()), ("h2", cause.options))}
         traffic.flows()
         note(f"traffic flows; now: {cause.name}")
         try:
-            if cause.fail is there_and_back:
-                cause.fail(lab, daemons)
-            else:
-                cause.fail(lab)
+            cause.fail(lab, daemons)
             while_it_lasts(lab, cause, daemons, traffic)
         finally:
             note("repair")
@@ -353,3 +387,28 @@ def test_failover(lab, record_property, cause, mode):
            f"{amounts[0] / 1e6:.1f}", str(amounts[1]))
     record_property("failover", row)
     print(" | ".join(row))
+
+
+@pytest.mark.timeout(7200)
+@pytest.mark.usefixtures("built")
+def test_soak(lab, request, record_property):
+    """Back and forth by hand; the connections are heard of after each time."""
+    count = request.config.getoption("--soak")
+    with contextlib.ExitStack() as stack:
+        stack.callback(as_found, lab)
+        traffic = stack.enter_context(Traffic(lab))
+        daemon = stack.enter_context(Daemon(lab, "h2"))
+        traffic.flows()
+        for number in range(count):
+            before = traffic.totals()
+            lab.run("h2", HA, "switch")
+            until(lambda: all(now > then for now, then in zip(traffic.totals(), before)), 60,
+                  lambda: f"more than {before} after {number + 1} times, but {traffic.totals()}",
+                  interval=0.01)
+        daemon.switch_to("ib0")
+        moves = daemon.pair()["move_count"]
+        traffic.flows()
+        gap = figures.silence(traffic.finish())
+    assert moves >= count
+    record_property("failover", (f"{moves} by hand", f"{lab.config} datagram",
+                                 f"{gap.seconds * 1000:.0f}", str(gap.lost), str(moves), "-", "-", "-"))

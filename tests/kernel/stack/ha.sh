@@ -105,7 +105,17 @@ holds() {
 
 everything_on() {
 	holds 1 10.0.0.1 "$1" && holds 1 10.0.0.11 "$1" && holds 1 fd00::1 "$1" &&
-		[[ $(ip route show 10.9.0.0/24 table 77) == *"dev $1"* ]]
+		[[ $(ip route show 10.9.0.0/24 table 77) == *"dev $1"* &&
+			$(ip rule show pref 500) == *"iif $1 "* &&
+			$(ip neighbour show 10.0.0.99) == "10.0.0.99 dev $1 "*PERMANENT* ]]
+}
+
+# joined INTERFACE...: the group of the scenario's own member
+joined() {
+	local each
+	for each in "$@"; do
+		ip maddress show dev "$each" | grep -q 239.7.1.2 || return 1
+	done
 }
 
 down() {
@@ -159,6 +169,16 @@ ip address add 10.0.0.1/24 dev ib0
 ip address add 10.0.0.11/24 dev ib0 label ib0:x
 ip -6 address add fd00::1/64 dev ib0 nodad
 ip route add 10.9.0.0/24 via 10.0.0.2 src 10.0.0.11 metric 5 table 77
+ip rule add iif ib0 lookup 77 pref 500
+ip neighbour add 10.0.0.99 dev ib0 nud permanent \
+	lladdr 80:00:00:48:fe:80:00:00:00:00:00:00:00:02:c9:03:00:00:00:99
+python3 -c '
+import signal, socket
+member = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+member.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP,
+                  socket.inet_aton("239.7.1.2") + socket.inet_aton("10.0.0.1"))
+signal.pause()' &
+MEMBER=$!
 "${N[@]}" ip address add 10.0.0.2/24 dev ib1
 "${N[@]}" ip -6 address add fd00::2/64 dev ib1 nodad
 wait_for 60 ping -c 1 -W 1 10.0.0.2
@@ -168,6 +188,7 @@ daemon 1
 daemon 2
 wait_for 60 healthy 1
 wait_for 60 healthy 2
+wait_for 60 joined ib0 ib2
 ! timeout 60 "${HA1[@]}" -p ib0 -s ib2 2>/run/second || fail "two daemons at once"
 grep -q 'another one runs' /run/second || fail "$(cat /run/second)"
 
@@ -234,9 +255,43 @@ up vc
 kill_daemon 1 TERM
 kill_daemon 2 TERM
 everything_on ib0 || fail "not left behind in order"
+
+step "by a file, watched, with a target, on a cable that loses everything"
+printf 'IPOIBHA_ENABLE=yes\nPRIMARY_IPOIB_DEV=ib0\nSECONDARY_IPOIB_DEV=ib2\n' >/run/ha.conf
+python3 -c '
+import socket, sys
+words = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+words.bind(sys.argv[1])
+while True:
+    print(words.recv(4096).decode(), flush=True)' /run/notify >/run/notified &
+LISTENER=$!
+wait_for 60 test -S /run/notify
+NOTIFY_SOCKET=/run/notify WATCHDOG_USEC=1000000 "${HA1[@]}" run -c /run/ha.conf -v \
+	--target 10.0.0.2 --target-every 200 >>/run/ha1.log 2>&1 &
+DAEMON[1]=$!
+wait_for 60 healthy 1
+wait_for 60 grep -q READY=1 /run/notified
+wait_for 60 grep -q WATCHDOG=1 /run/notified
+kill -HUP "${DAEMON[1]}"
+wait_for 60 grep -q RELOADING=1 /run/notified
+wait_for 60 grep -q 'read anew' /run/ha1.log
+echo IPOIBHA_ENABLE=no >/run/ha.conf
+kill -HUP "${DAEMON[1]}"
+wait_for 60 grep -q 'going on as before' /run/ha1.log
+healthy 1 || fail "a new configuration was not without consequences"
+everything_on ib0 || fail "something has moved"
+echo 1000000 >/sys/kernel/debug/sib/sib0/drop_ppm
+wait_for 60 active_is 1 ib2
+everything_on ib2 || fail "not everything has moved"
+wait_for 60 grep -q 'moving from ib0 to ib2: ib0: its target does not answer' /run/ha1.log
+echo 0 >/sys/kernel/debug/sib/sib0/drop_ppm
+wait_for 60 healthy 1
+kill_daemon 1 TERM
+kill $LISTENER
 cat /run/ha1.log
 
 step "stack down"
+kill $MEMBER
 kill "${SMS[@]}"
 wait "${SMS[@]}" 2>/dev/null || true
 rmmod ib_ipoib

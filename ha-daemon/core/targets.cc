@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+#include "ha-daemon/core/targets.hpp"
+
+#include <algorithm>
+
+namespace openipoib::ha
+{
+
+void Targets::watch(const Both<int> &interfaces)
+{
+    for (const Side side : {Side::primary, Side::secondary})
+        if (interfaces[side] != interfaces_[side])
+            unanswered_[side] = 0;
+    interfaces_ = interfaces;
+}
+
+void Targets::heard(int interface, io::View from)
+{
+    if (std::ranges::none_of(policy_.addresses,
+                             [&](const io::Bytes &one) { return std::ranges::equal(one, from); }))
+        return;
+    for (const Side side : {Side::primary, Side::secondary})
+        if (interface && interfaces_[side] == interface)
+            unanswered_[side] = 0;
+}
+
+std::optional<Time> Targets::next() const
+{
+    return policy_.addresses.empty() ? std::nullopt : std::optional(next_);
+}
+
+void Targets::asked(Time now)
+{
+    next_ = now + policy_.every;
+    // The last round has had its time; this one has not.
+    for (auto &rounds : unanswered_.values)
+        rounds = std::min(rounds, policy_.misses) + 1;
+}
+
+std::string Targets::whyBad(Side side) const
+{
+    if (!interfaces_[side] || unanswered_[side] <= policy_.misses)
+        return {};
+    return policy_.addresses.size() == 1 ? "its target does not answer" : "no target answers";
+}
+
+} // namespace openipoib::ha

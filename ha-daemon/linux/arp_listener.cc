@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+#include "ha-daemon/linux/arp_listener.hpp"
+
+#include <linux/if_arp.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <array>
+
+namespace openipoib::ha
+{
+
+namespace
+{
+
+constexpr std::size_t headerBytes = 8;
+constexpr std::size_t hardwareBytes = 20;
+constexpr std::size_t addressBytes = 4;
+constexpr std::size_t packetBytes = headerBytes + 2 * (hardwareBytes + addressBytes);
+constexpr unsigned packetsAtOnce = 64; // others have to be served, too
+
+} // namespace
+
+std::optional<io::Bytes> arpReplier(io::View packet)
+{
+    if (packet.size() < packetBytes || io::read<2>(packet, 0) != ARPHRD_INFINIBAND ||
+        io::read<2>(packet, 2) != ETH_P_IP || io::read<1>(packet, 4) != hardwareBytes ||
+        io::read<1>(packet, 5) != addressBytes || io::read<2>(packet, 6) != ARPOP_REPLY)
+        return std::nullopt;
+    const io::View from = packet.subspan(headerBytes + hardwareBytes, addressBytes);
+    return io::Bytes(from.begin(), from.end());
+}
+
+io::Result<ArpListener> ArpListener::open()
+{
+    io::UniqueFd fd(
+        ::socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, htons(ETH_P_ARP)));
+    if (!fd)
+        return io::systemFail("socket for ARP replies");
+    return ArpListener(std::move(fd));
+}
+
+void ArpListener::receive(const std::function<void(int interface, io::View from)> &each) const
+{
+    for (unsigned count = 0; count < packetsAtOnce; ++count) {
+        std::array<std::uint8_t, packetBytes> packet{};
+        sockaddr_ll by{};
+        socklen_t length = sizeof by;
+        const ssize_t got = ::recvfrom(fd_.get(), packet.data(), packet.size(), 0,
+                                       reinterpret_cast<sockaddr *>(&by), &length);
+        if (got < 0 && errno != EINTR)
+            return;
+        if (got < 0)
+            continue;
+        if (const auto from = arpReplier(io::View(packet).first(static_cast<std::size_t>(got))))
+            each(by.sll_ifindex, *from);
+    }
+}
+
+} // namespace openipoib::ha

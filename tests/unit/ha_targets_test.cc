@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// Whose answers count, and how many may be missing.
+#include "ha-daemon/core/targets.hpp"
+#include "ha-daemon/linux/announcer.hpp"
+#include "ha-daemon/linux/arp_listener.hpp"
+
+#include <gtest/gtest.h>
+
+namespace openipoib::ha
+{
+namespace
+{
+
+using namespace std::chrono_literals;
+
+const io::Bytes target{10, 0, 0, 2};
+const io::Bytes another{10, 0, 0, 3};
+constexpr int ib0 = 4;
+constexpr int ib1 = 5;
+
+class HaTargets : public testing::Test
+{
+  protected:
+    Targets targets{{.addresses = {target, another}, .every = 1s, .misses = 2}};
+    Time now{1s};
+
+    void SetUp() override { targets.watch({{ib0, ib1}}); }
+    // That many rounds are asked, and nobody answers.
+    void silence(unsigned rounds)
+    {
+        for (; rounds; --rounds) {
+            targets.asked(now);
+            now += 1s;
+        }
+    }
+    [[nodiscard]] bool bad(Side side) const { return !targets.whyBad(side).empty(); }
+};
+
+TEST_F(HaTargets, AFewRoundsMayBeMissed)
+{
+    silence(2);
+    EXPECT_FALSE(bad(Side::primary));
+    silence(1); // the second has had its time
+    EXPECT_TRUE(bad(Side::primary));
+    EXPECT_TRUE(bad(Side::secondary));
+}
+
+TEST_F(HaTargets, OneAnswerDoesForItsInterface)
+{
+    silence(20);
+    targets.heard(ib1, another);
+    EXPECT_TRUE(bad(Side::primary));
+    EXPECT_FALSE(bad(Side::secondary));
+    silence(2);
+    EXPECT_FALSE(bad(Side::secondary));
+    silence(1);
+    EXPECT_TRUE(bad(Side::secondary));
+}
+
+TEST_F(HaTargets, AnswersOfOthersAndElsewhereDoNotCount)
+{
+    silence(3);
+    targets.heard(ib0, io::Bytes{10, 0, 0, 4});
+    targets.heard(7, target);
+    targets.heard(0, target);
+    EXPECT_TRUE(bad(Side::primary));
+    EXPECT_TRUE(bad(Side::secondary));
+}
+
+TEST_F(HaTargets, ANewInterfaceHasTimeToHear)
+{
+    silence(3);
+    targets.watch({{9, ib1}});
+    EXPECT_FALSE(bad(Side::primary));
+    EXPECT_TRUE(bad(Side::secondary));
+    targets.watch({{0, ib1}});
+    silence(3);
+    EXPECT_FALSE(bad(Side::primary)); // there is none
+}
+
+TEST_F(HaTargets, RoundsHaveTheirInterval)
+{
+    ASSERT_TRUE(targets.next());
+    EXPECT_LE(*targets.next(), now);
+    targets.asked(now);
+    EXPECT_EQ(*targets.next(), now + 1s);
+}
+
+TEST(HaNoTargets, NobodyIsAskedAndNothingIsBad)
+{
+    Targets none{TargetPolicy{}};
+    none.watch({{ib0, ib1}});
+    EXPECT_FALSE(none.next());
+    EXPECT_TRUE(none.whyBad(Side::primary).empty());
+}
+
+TEST(HaArpListener, OnlyWholeRepliesCount)
+{
+    const io::Bytes hardware(20, 0xAB);
+    const io::Bytes reply = arpReply(hardware, target);
+    EXPECT_EQ(arpReplier(reply), target);
+    EXPECT_FALSE(arpReplier(arpProbe(hardware, target)));
+    for (std::size_t length = 0; length < reply.size(); ++length)
+        EXPECT_FALSE(arpReplier(io::View(reply).first(length))) << length;
+    // Each field of the header has to be what it should.
+    for (std::size_t at = 0; at < 8; ++at) {
+        io::Bytes other = reply;
+        other[at] ^= 0x40;
+        EXPECT_FALSE(arpReplier(other)) << at;
+    }
+}
+
+} // namespace
+} // namespace openipoib::ha
