@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <optional>
 #include <random>
 
 namespace
@@ -23,7 +24,10 @@ enum ExitStatus { ok = 0, usage = 1, notReached = 3 };
 struct Arguments {
     std::string topology;
     std::string control;
+    std::string capture;
+    std::uint64_t captureMiB = 64;
     std::vector<std::string> ports;
+    std::optional<std::uint32_t> seed;
 };
 
 int report(const std::string &text, ExitStatus status)
@@ -51,7 +55,9 @@ int work(const Arguments &arguments)
         return report(topology.error(), usage);
     std::random_device device;
     const auto random = [&device] { return static_cast<std::uint32_t>(device()); };
-    fabric::Fabric net(std::move(*topology), random);
+    std::mt19937 chance(arguments.seed.value_or(random()));
+    const auto next = [&chance] { return static_cast<std::uint32_t>(chance()); };
+    fabric::Fabric net(std::move(*topology), random, next);
     auto loop = fabric::Loop::open(net);
     if (!loop)
         return report(loop.error().text(), notReached);
@@ -69,6 +75,9 @@ int work(const Arguments &arguments)
         if (auto added = (*loop)->add(*port, std::move(*cable)); !added)
             return report("--port " + word + ": " + added.error().text(), usage);
     }
+    if (!arguments.capture.empty())
+        if (auto open = (*loop)->record(arguments.capture, arguments.captureMiB << 20); !open)
+            return report("--pcap " + open.error().text(), notReached);
     if (!arguments.control.empty())
         if (auto listening = (*loop)->listen(arguments.control); !listening)
             return report("--control " + listening.error().text(), notReached);
@@ -90,6 +99,13 @@ int run(int argc, char **argv)
         "HOST:PORT=netdev:NAME|tap:NAME|unix:PATH|fd:NUMBER, where a host's port is really;\n"
         "may be repeated. Hosts without one are emulated: they answer MADs.");
     app.add_option("--control", arguments.control, "a socket to be made for ibfabric-ctl");
+    app.add_option("--pcap", arguments.capture,
+                   "write all packets there, for tshark; the previous file is FILE.1");
+    app.add_option("--pcap-size", arguments.captureMiB, "MiB of both files together")
+        ->check(CLI::Range(1, 1 << 20))
+        ->capture_default_str();
+    app.add_option("--seed", arguments.seed,
+                   "a number: faults choose their packets by it (default: by chance)");
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {

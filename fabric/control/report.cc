@@ -95,10 +95,15 @@ json faultReport(const Fabric &fabric, const Fault &fault, Time now)
     for (const auto &[name, kind] : faultKindNames)
         if (kind == fault.kind)
             result["kind"] = name;
-    if (fault.kind == FaultKind::drop)
+    if (fault.kind == FaultKind::cut)
+        for (const std::size_t node : fault.nodes)
+            result["nodes"].push_back(fabric.topology().nodes[node].name);
+    if (isOfChance(fault.kind))
         result["fraction"] = fault.perMillion / 1e6;
     if (fault.kind == FaultKind::delay)
         result["delay_us"] = fault.delay.count();
+    if (fault.kind == FaultKind::rate)
+        result["rate_bps"] = fault.bitsPerSecond;
     if (!fault.packets.all()) {
         json &packets = result["packets"] = json::array();
         for (const auto &[name, kind] : packetKindNames)
@@ -115,7 +120,8 @@ json statusReport(const Fabric &fabric, Time now)
 {
     json nodes = json::array();
     for (std::size_t index = 0; index < fabric.topology().nodes.size(); ++index)
-        nodes.push_back(nodeReport(fabric, index));
+        if (!fabric.topology().nodes[index].isGone)
+            nodes.push_back(nodeReport(fabric, index));
     json faults = json::array();
     for (const Fault &fault : fabric.faults().all())
         faults.push_back(faultReport(fabric, fault, now));

@@ -7,33 +7,8 @@
 namespace openipoib::fabric
 {
 
-namespace
-{
-
-constexpr unsigned maxPacketsPerFrame = 255;
-
-bool isManagement(const Packet &packet)
-{
-    const auto lrh = ib::Lrh::parse(packet.bytes);
-    return lrh && lrh->vl == vl15;
-}
-
-// PortInfo's code of the MTU that a link with such frames offers, as
-// docs/sib-link.md, 1.2 has it.
-std::uint8_t mtuCode(std::size_t frame)
-{
-    constexpr std::array<std::pair<std::size_t, std::uint8_t>, 4> codes{
-        {{4208, 5}, {2160, 4}, {1136, 3}, {624, 2}}};
-    for (const auto &[least, code] : codes)
-        if (frame >= least)
-            return code;
-    return 1;
-}
-
-} // namespace
-
-Fabric::Fabric(Topology topology, Random random)
-    : topology_(std::move(topology)), random_(std::move(random))
+Fabric::Fabric(Topology topology, Random random, Random chance)
+    : topology_(std::move(topology)), random_(std::move(random)), chance_(std::move(chance))
 {
     for (std::size_t index = 0; index < topology_.nodes.size(); ++index) {
         const TopologyNode &node = topology_.nodes[index];
@@ -107,7 +82,8 @@ bool Fabric::isOff(PortRef port) const
 bool Fabric::isCut(PortRef port) const
 {
     const auto peer = cabledTo(port);
-    return faults_.has(FaultKind::link, port) || (peer && faults_.has(FaultKind::link, *peer));
+    return faults_.has(FaultKind::link, port) ||
+           (peer && (faults_.has(FaultKind::link, *peer) || faults_.isCut(port.node, peer->node)));
 }
 
 // Whether a link may be up follows from both ends' settings.
@@ -171,10 +147,10 @@ io::Result<Fault> Fabric::addFault(Fault fault, Time now)
     fault.at = here(fault.at);
     if (isOfNode(fault.kind) != (fault.at.port == 0))
         return io::fail(EINVAL, isOfNode(fault.kind) ? "a node is wanted" : "a port is wanted");
-    if (!seats_[fault.at.node].node)
+    if (fault.kind != FaultKind::cut && !seats_[fault.at.node].node)
         return io::fail(EINVAL, "\"" + topology_.nodes[fault.at.node].name +
                                     "\" is a host elsewhere, and has no cable there");
-    const Fault added = faults_.add(fault);
+    Fault added = faults_.add(std::move(fault));
     onFaultsChanged({added}, now);
     return added;
 }
@@ -186,6 +162,20 @@ std::vector<Fault> Fabric::clearFaults(const std::function<bool(const Fault &)> 
     return cleared;
 }
 
+// All cables between one side of a cut and the other.
+void Fabric::trainCut(const Fault &cut, Time now)
+{
+    for (const std::size_t index : cut.nodes) {
+        const auto count = static_cast<std::uint8_t>(topology_.nodes[index].ports.size());
+        for (std::uint8_t number = 1; number <= count; ++number) {
+            const auto peer = cabledTo({index, number});
+            const PortRef port = here({index, number});
+            if (peer && !cut.nodes.contains(peer->node) && seats_[port.node].node)
+                train(port, now);
+        }
+    }
+}
+
 // Faults have come, or have gone.
 void Fabric::onFaultsChanged(const std::vector<Fault> &faults, Time now)
 {
@@ -195,6 +185,8 @@ void Fabric::onFaultsChanged(const std::vector<Fault> &faults, Time now)
             seat.node->setStuck(faults_.has(FaultKind::stuck, fault.at));
         else if (fault.kind == FaultKind::link || fault.kind == FaultKind::port)
             train(fault.at, now);
+        else if (fault.kind == FaultKind::cut)
+            trainCut(fault, now);
         else if (fault.kind == FaultKind::power) {
             settle(now); // nothing is on its way to the node
             if (!faults_.has(FaultKind::power, fault.at))
@@ -305,168 +297,6 @@ void Fabric::setTimers()
             timers_.emplace(wanted, index);
     }
     touched_.clear();
-}
-
-// A packet at the start of its way, by a port or from a cable: it goes on at once,
-// or it is lost, or late and put on the wire.
-std::optional<Packet> Fabric::pass(PortRef port, Wire &wire, Packet packet, Time now)
-{
-    if (!faults_.touchPackets() && wire.isEmpty())
-        return packet;
-    const PacketKind kind = kindOf(packet.bytes);
-    const auto verdict = faults_.judge(port, end(port).peer, kind, random_);
-    if (verdict.isDropped) {
-        nodeAt(port).port(port.port).counters.add(Drop::fault);
-        return std::nullopt;
-    }
-    const Time due = wire.arrival(kind, now + verdict.delay);
-    if (due <= now)
-        return packet;
-    wire.put(kind, due, std::move(packet));
-    late_.insert(port);
-    return std::nullopt;
-}
-
-// Packets that were late arrive.
-void Fabric::onLate(Time now)
-{
-    const auto ports = late_;
-    for (const PortRef port : ports) {
-        const End &local = end(port);
-        if (local.cable != noCable)
-            takeInput(plugs_[local.cable], now);
-        pump(port, now);
-        if (local.out.isEmpty() && local.in.isEmpty())
-            late_.erase(port);
-    }
-}
-
-// Never for packets that have to wait for something else to happen.
-Time Fabric::lateDeadline(PortRef port) const
-{
-    const End &local = seats_[port.node].ends[port.port];
-    const auto arrives = [this](const Wire &wire, PortRef at) {
-        return wire.isEmpty() || isManagement(wire.front()) ||
-               seats_[at.node].node->acceptsInput(at.port);
-    };
-    Time result = Time::max();
-    if (local.cable != noCable) {
-        const Plug &plug = plugs_[local.cable];
-        if (plug.cable.isReady() && plug.station.canSend())
-            result = local.out.due();
-        if (arrives(local.in, port))
-            result = std::min(result, local.in.due());
-    } else if (local.peer && arrives(local.out, *local.peer)) {
-        result = local.out.due();
-    }
-    return result;
-}
-
-// What waits at a port moves on, as far as the other end takes it.
-void Fabric::pump(PortRef port, Time now)
-{
-    End &local = end(port);
-    touch(port);
-    if (local.cable != noCable)
-        return fillOutput(plugs_[local.cable], now);
-    if (!local.peer || !seats_[local.peer->node].node)
-        return;
-    const PortRef peer = *local.peer;
-    Node &from = nodeAt(port);
-    Node &to = nodeAt(peer);
-    touch(peer);
-    while (local.out.due() <= now &&
-           (isManagement(local.out.front()) || to.acceptsInput(peer.port)))
-        to.receive(peer.port, local.out.take(), now);
-    for (const Lane lane : {Lane::management, Lane::data})
-        while (from.peek(port.port, lane) != nullptr && !local.out.isFull() &&
-               (lane == Lane::management || to.acceptsInput(peer.port)))
-            if (auto packet = pass(port, local.out, from.take(port.port, lane, now), now))
-                to.receive(peer.port, std::move(*packet), now);
-}
-
-// Whoever sends to a port may go on.
-void Fabric::refill(PortRef port, Time now)
-{
-    const End &local = end(port);
-    if (local.cable != noCable) {
-        takeInput(plugs_[local.cable], now);
-        fillOutput(plugs_[local.cable], now); // acknowledgements
-    } else if (local.peer && seats_[local.peer->node].node) {
-        pump(*local.peer, now);
-    }
-}
-
-// Tell the node what has become of the link.
-void Fabric::noteState(Plug &plug, Time now)
-{
-    const std::uint32_t session = plug.station.isUp() ? plug.station.session() : 0;
-    if (session == plug.upSession)
-        return;
-    Node &node = nodeAt(plug.at);
-    touch(plug.at);
-    if (plug.upSession != 0)
-        node.linkDown(plug.at.port, isOff(plug.at) ? PhysState::disabled : PhysState::polling, now);
-    plug.upSession = session;
-    if (session == 0)
-        return;
-    node.port(plug.at.port).limitMtu(mtuCode(plug.station.maxPayload() + link::Header::size));
-    node.linkUp(plug.at.port, now);
-}
-
-void Fabric::takeInput(Plug &plug, Time now)
-{
-    Node &node = nodeAt(plug.at);
-    Wire &wire = end(plug.at).in;
-    touch(plug.at);
-    while (wire.due() <= now && (isManagement(wire.front()) || node.acceptsInput(plug.at.port)))
-        node.receive(plug.at.port, wire.take(), now);
-    for (;;) {
-        plug.station.deliver(node.acceptsInput(plug.at.port) && !wire.isFull(), now);
-        auto packets = plug.station.takeInput();
-        if (packets.empty())
-            return;
-        for (auto &bytes : packets)
-            if (auto packet = pass(plug.at, wire, {.bytes = std::move(bytes)}, now))
-                node.receive(plug.at.port, std::move(*packet), now);
-    }
-}
-
-void Fabric::fillOutput(Plug &plug, Time now)
-{
-    while (plug.cable.isReady() && plug.station.canSend() && sendFrame(plug, now))
-        for (auto &out : plug.station.takeOutput())
-            plug.cable.send(out.to, out.frame);
-    for (auto &out : plug.station.takeOutput())
-        plug.cable.send(out.to, out.frame);
-}
-
-// As many packets as are there and fit; false if there is none.
-bool Fabric::sendFrame(Plug &plug, Time now)
-{
-    Node &node = nodeAt(plug.at);
-    Wire &wire = end(plug.at).out;
-    touch(plug.at);
-    const std::size_t most = plug.station.maxPayload();
-    io::Bytes payload;
-    unsigned count = 0;
-    const auto fits = [&](const Packet &packet) {
-        return count < maxPacketsPerFrame && payload.size() + packet.bytes.size() <= most;
-    };
-    const auto add = [&](const Packet &packet) {
-        io::append(payload, packet.bytes);
-        ++count;
-    };
-    while (wire.due() <= now && fits(wire.front()))
-        add(wire.take());
-    for (const Lane lane : {Lane::management, Lane::data})
-        for (const Packet *next = node.peek(plug.at.port, lane);
-             next != nullptr && fits(*next) && !wire.isFull(); next = node.peek(plug.at.port, lane))
-            if (const auto packet = pass(plug.at, wire, node.take(plug.at.port, lane, now), now))
-                add(*packet);
-    if (count != 0)
-        plug.station.send(payload, static_cast<std::uint8_t>(count), now);
-    return count != 0;
 }
 
 } // namespace openipoib::fabric

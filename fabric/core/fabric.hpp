@@ -3,7 +3,7 @@
 // process, which pass packets on at once, and cables to hosts elsewhere, which
 // speak the link protocol. No I/O but by Cable, no clock but the caller's.
 //
-//   Fabric fabric(topology, random);
+//   Fabric fabric(topology, random, chance);
 //   const auto number = fabric.attach(*topology.findPort("h1:1"), cable, now);
 //   fabric.start(now);
 //   fabric.onFrame(*number, source, frame, now); // for each frame of a batch
@@ -15,6 +15,7 @@
 #pragma once
 
 #include "core/cable.hpp"
+#include "core/ear.hpp"
 #include "core/fault.hpp"
 #include "core/wire.hpp"
 #include "io/error.hpp"
@@ -38,7 +39,8 @@ class Fabric
   public:
     using Random = std::function<std::uint32_t()>;
 
-    Fabric(Topology topology, Random random);
+    // chance: what befalls which packet, if there are faults.
+    Fabric(Topology topology, Random random, Random chance);
     Fabric(const Fabric &) = delete;
     Fabric &operator=(const Fabric &) = delete;
     Fabric(Fabric &&) = delete;
@@ -50,6 +52,8 @@ class Fabric
     // is not cabled to a switch. Before start().
     [[nodiscard]] io::Result<std::size_t> attach(PortRef port, Cable &cable);
     void start(Time now);
+    // Hears all packets from now on; nullptr: nobody does. It must outlive the fabric.
+    void setEar(PacketEar *ear) { ear_ = ear; }
 
     void onFrame(std::size_t cable, const io::MacAddress &source, io::View frame, Time now);
     void onBatchEnd(std::size_t cable, Time now);
@@ -64,6 +68,15 @@ class Fabric
     // Clear the faults that match; they are returned.
     std::vector<Fault> clearFaults(const std::function<bool(const Fault &)> &matches, Time now);
     [[nodiscard]] const Faults &faults() const { return faults_; }
+
+    // Change what is cabled to what. Errors, and nothing is changed: EINVAL if a node is
+    // not in this process, EBUSY if a port has a cable, ENOENT if it has none, EEXIST if
+    // there is a node of that name; the context says so in words.
+    [[nodiscard]] io::Result<void> link(PortRef port, PortRef other, Time now);
+    [[nodiscard]] io::Result<void> unlink(PortRef port, Time now);
+    // An emulated host with one port. Its faults go with it.
+    [[nodiscard]] io::Result<void> addHost(const std::string &name, PortRef at, Time now);
+    [[nodiscard]] io::Result<void> removeHost(std::size_t index, Time now);
 
     [[nodiscard]] const Topology &topology() const { return topology_; }
     // A host's port as the switch's that it is cabled to, if the host is elsewhere.
@@ -113,12 +126,16 @@ class Fabric
         PortRef at;
         Station station;
         std::uint32_t upSession = 0; // 0: the node takes the link for down
+        LinkCounters noted{};        // what the node has been told of
     };
 
     [[nodiscard]] End &end(PortRef port) { return seats_[port.node].ends[port.port]; }
     [[nodiscard]] Node &nodeAt(PortRef port) { return *seats_[port.node].node; }
     [[nodiscard]] bool isOff(PortRef port) const;
     [[nodiscard]] bool isCut(PortRef port) const;
+    [[nodiscard]] io::Result<void> checkFree(PortRef port) const;
+    void join(PortRef port, PortRef other, Time now);
+    void part(PortRef port, PortRef other, Time now);
     void onFaultsChanged(const std::vector<Fault> &faults, Time now);
     void restartNode(std::size_t index);
     void settle(Time now);
@@ -128,9 +145,15 @@ class Fabric
     void pump(PortRef port, Time now);
     void refill(PortRef port, Time now);
     void noteState(Plug &plug, Time now);
+    void noteErrors(Plug &plug, Time now);
     void takeInput(Plug &plug, Time now);
     void fillOutput(Plug &plug, Time now);
     [[nodiscard]] bool sendFrame(Plug &plug, Time now);
+    void corrupt(Packet &packet);
+    [[nodiscard]] Packet depart(PortRef port, Lane lane, Time now);
+    void arrive(PortRef port, Packet packet, Time now);
+    void arriveAt(PortRef port, Wire &wire, Time now);
+    void trainCut(const Fault &cut, Time now);
     [[nodiscard]] std::optional<Packet> pass(PortRef port, Wire &wire, Packet packet, Time now);
     void onLate(Time now);
     [[nodiscard]] Time lateDeadline(PortRef port) const;
@@ -139,6 +162,8 @@ class Fabric
 
     Topology topology_;
     Random random_;
+    Random chance_;
+    PacketEar *ear_ = nullptr;
     std::deque<Seat> seats_; // as Topology::nodes
     std::deque<Plug> plugs_;
     Faults faults_;

@@ -25,21 +25,22 @@ PacketKind kindOf(io::View packet)
     if (!headers || headers->isRaw)
         return PacketKind::other;
     if (headers->lrh.vl == vl15)
-        return PacketKind::mad;
+        return PacketKind::smp;
     const unsigned service = packet[headers->bthAt] >> serviceShift;
     if (service == serviceUd)
-        return headers->qpn <= gsiQpn ? PacketKind::mad : PacketKind::ud;
+        return headers->qpn <= gsiQpn ? PacketKind::gmp : PacketKind::ud;
     return service == serviceRc ? PacketKind::rc : PacketKind::other;
 }
 
 const Fault &Faults::add(Fault fault)
 {
     static_cast<void>(remove([&fault](const Fault &other) {
-        return other.kind == fault.kind && other.at == fault.at && other.packets == fault.packets;
+        return other.kind == fault.kind && other.at == fault.at && other.packets == fault.packets &&
+               other.nodes == fault.nodes;
     }));
     fault.id = ++lastId_;
-    touchPackets_ |= fault.kind == FaultKind::drop || fault.kind == FaultKind::delay;
-    return faults_.emplace_back(fault);
+    touchPackets_ |= isOfPackets(fault.kind);
+    return faults_.emplace_back(std::move(fault));
 }
 
 std::vector<Fault> Faults::remove(const std::function<bool(const Fault &)> &matches)
@@ -48,9 +49,8 @@ std::vector<Fault> Faults::remove(const std::function<bool(const Fault &)> &matc
         faults_, [&matches](const Fault &fault) { return !matches(fault); });
     std::vector<Fault> result(removed.begin(), removed.end());
     faults_.erase(removed.begin(), removed.end());
-    touchPackets_ = std::ranges::any_of(faults_, [](const Fault &fault) {
-        return fault.kind == FaultKind::drop || fault.kind == FaultKind::delay;
-    });
+    touchPackets_ =
+        std::ranges::any_of(faults_, [](const Fault &fault) { return isOfPackets(fault.kind); });
     return result;
 }
 
@@ -68,6 +68,14 @@ bool Faults::has(FaultKind kind, PortRef at) const
         faults_, [&](const Fault &fault) { return fault.kind == kind && fault.at == at; });
 }
 
+bool Faults::isCut(std::size_t node, std::size_t other) const
+{
+    return std::ranges::any_of(faults_, [&](const Fault &fault) {
+        return fault.kind == FaultKind::cut &&
+               fault.nodes.contains(node) != fault.nodes.contains(other);
+    });
+}
+
 Faults::Verdict Faults::judge(PortRef port, std::optional<PortRef> peer, PacketKind kind,
                               const Random &random) const
 {
@@ -76,10 +84,16 @@ Faults::Verdict Faults::judge(PortRef port, std::optional<PortRef> peer, PacketK
         if ((fault.at != port && fault.at != peer) ||
             !fault.packets[static_cast<std::size_t>(kind)])
             continue;
-        if (fault.kind == FaultKind::drop)
-            verdict.isDropped |= random() % million < fault.perMillion;
-        else if (fault.kind == FaultKind::delay)
-            verdict.delay += fault.delay;
+        const bool isHit = isOfChance(fault.kind) && random() % million < fault.perMillion;
+        verdict.isDropped |= isHit && fault.kind == FaultKind::drop;
+        verdict.isDuplicated |= isHit && fault.kind == FaultKind::duplicate;
+        verdict.isCorrupted |= isHit && fault.kind == FaultKind::corrupt;
+        verdict.isOvertaken |= isHit && fault.kind == FaultKind::reorder;
+        verdict.delay += fault.delay;
+        if (fault.kind == FaultKind::rate)
+            verdict.bitsPerSecond = verdict.bitsPerSecond == 0
+                                        ? fault.bitsPerSecond
+                                        : std::min(verdict.bitsPerSecond, fault.bitsPerSecond);
     }
     return verdict;
 }

@@ -14,6 +14,10 @@ namespace
 constexpr std::array<std::pair<std::string_view, double>, 5> units{
     {{"us", 1}, {"ms", 1e3}, {"s", 1e6}, {"min", 60e6}, {"h", 3600e6}}};
 constexpr double year = 365 * 24 * 3600e6; // microseconds
+constexpr std::array<std::pair<std::string_view, double>, 3> rateUnits{
+    {{"kbit", 1e3}, {"Mbit", 1e6}, {"Gbit", 1e9}}};
+constexpr double leastRate = 1e3;
+constexpr double mostRate = 1e12;
 constexpr double perCent = 0.01;
 
 struct Number {
@@ -44,6 +48,18 @@ std::optional<std::chrono::microseconds> parseTime(std::string_view text)
         if (const double time = number->value * factor;
             name == number->unit && time >= 1 && time <= year)
             return std::chrono::microseconds(static_cast<std::int64_t>(time));
+    return std::nullopt;
+}
+
+std::optional<std::uint64_t> parseRate(std::string_view text)
+{
+    const auto number = parseNumber(text);
+    if (!number)
+        return std::nullopt;
+    for (const auto &[name, factor] : rateUnits)
+        if (const double rate = number->value * factor;
+            name == number->unit && rate >= leastRate && rate <= mostRate)
+            return static_cast<std::uint64_t>(rate);
     return std::nullopt;
 }
 

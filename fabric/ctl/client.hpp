@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <chrono>
+#include <optional>
 #include <string>
 
 namespace openipoib::fabric
@@ -15,5 +17,11 @@ namespace openipoib::fabric
 // socket; ETIMEDOUT if there is none within ten seconds; EPROTO if it is no answer.
 [[nodiscard]] io::Result<nlohmann::json> ask(const std::string &path,
                                              const nlohmann::json &request);
+// Ask for packets; they are written to a file descriptor as they come, for so long, or
+// until there are no more. The answer, and errors, as above, and those of writing.
+[[nodiscard]] io::Result<nlohmann::json> capture(const std::string &path,
+                                                 const nlohmann::json &request,
+                                                 std::optional<std::chrono::milliseconds> time,
+                                                 int to);
 
 } // namespace openipoib::fabric

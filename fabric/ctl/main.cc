@@ -7,6 +7,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include <unistd.h>
+
+#include <csignal>
 #include <iostream>
 
 namespace
@@ -20,11 +23,15 @@ enum ExitStatus { ok = 0, usage = 1, degraded = 2, notReached = 3 };
 struct Arguments {
     std::string socket = "/run/ibfabric.socket";
     std::string place;
+    std::string peer;
+    std::string name;
     std::string state;
     std::string amount;
     std::string time;
     std::vector<std::string> packets;
+    std::vector<std::string> nodes;
     unsigned id = 0;
+    std::uint64_t count = 0;
     bool isJson = false;
     bool isDot = false;
 };
@@ -39,11 +46,15 @@ void addFaults(CLI::App &app, Arguments &arguments)
 {
     CLI::App *faults = app.add_subcommand("fault", "let something go wrong, or right again");
     faults->require_subcommand(1);
-    const auto add = [&](const char *name, const char *about, const char *place) {
+    const auto lasting = [&](const char *name, const char *about) {
         CLI::App *fault = faults->add_subcommand(name, about);
-        fault->add_option(place, arguments.place, "such as sw1:3 or h1:1, or sw1")->required();
         fault->add_option("--for", arguments.time,
                           "how long, such as 500ms or 5s (default: for ever)");
+        return fault;
+    };
+    const auto add = [&](const char *name, const char *about, const char *place) {
+        CLI::App *fault = lasting(name, about);
+        fault->add_option(place, arguments.place, "such as sw1:3 or h1:1, or sw1")->required();
         return fault;
     };
     for (const auto &[name, about, place] :
@@ -55,18 +66,48 @@ void addFaults(CLI::App &app, Arguments &arguments)
             ->required()
             ->check(CLI::IsMember({"down", "up"}));
     add("stuck", "a switch answers no MAD, and forwards", "SWITCH");
+    lasting("cut", "pull all cables between some nodes and the others")
+        ->add_option("NODE", arguments.nodes, "the nodes on one side")
+        ->required();
     for (const auto &[name, about, amount] :
          {std::tuple{"drop", "packets get lost at a port", "FRACTION"},
+          {"duplicate", "packets come twice", "FRACTION"},
+          {"corrupt", "a bit of a packet is changed", "FRACTION"},
+          {"reorder", "packets are overtaken by later ones", "FRACTION"},
           {"delay", "packets are late at a port", "TIME"}}) {
         CLI::App *fault = add(name, about, "PORT");
         fault->add_option(amount, arguments.amount, "such as 10%, or 20ms")->required();
         fault
-            ->add_option("--packets", arguments.packets, "only mad, ud, rc or other (default: all)")
+            ->add_option("--packets", arguments.packets,
+                         "only mad (or smp, gmp), ud, rc or other (default: all)")
             ->delimiter(',');
     }
+    add("rate", "limit how much passes at a port", "PORT")
+        ->add_option("RATE", arguments.amount, "bits a second, such as 10Mbit")
+        ->required();
     faults->add_subcommand("list", "the faults there are");
     faults->add_subcommand("clear", "clear a fault, or all")
         ->add_option("ID", arguments.id, "its number in the list");
+}
+
+void addChanges(CLI::App &app, Arguments &arguments)
+{
+    CLI::App *links = app.add_subcommand("link", "add a link between ports, or remove it");
+    links->require_subcommand(1);
+    CLI::App *link = links->add_subcommand("add", "a cable between two free ports");
+    link->add_option("PORT", arguments.place, "such as sw1:3")->required();
+    link->add_option("PEER", arguments.peer, "the other end")->required();
+    links->add_subcommand("remove", "the cable at a port")
+        ->add_option("PORT", arguments.place, "either end")
+        ->required();
+    CLI::App *hosts = app.add_subcommand("host", "add or remove an emulated host");
+    hosts->require_subcommand(1);
+    CLI::App *host = hosts->add_subcommand("add", "one that answers MADs, with one port");
+    host->add_option("NAME", arguments.name, "a new one")->required();
+    host->add_option("PORT", arguments.place, "the free port of a switch")->required();
+    hosts->add_subcommand("remove", "one that is emulated, with its cables")
+        ->add_option("NAME", arguments.name, "its name")
+        ->required();
 }
 
 // The words of the command, such as "fault drop".
@@ -80,11 +121,33 @@ std::string wordsOf(const CLI::App &app)
     return words.empty() ? "status" : words;
 }
 
+// Packets to the standard output.
+int capturePackets(const Arguments &arguments)
+{
+    json request{{"command", "capture"}, {"at", arguments.place}};
+    if (arguments.count != 0)
+        request["count"] = arguments.count;
+    std::optional<std::chrono::milliseconds> time;
+    if (!arguments.time.empty()) {
+        const auto parsed = fabric::parseTime(arguments.time);
+        if (!parsed)
+            return report("--for " + arguments.time + ": expected a time such as 5s", usage);
+        time = std::chrono::ceil<std::chrono::milliseconds>(*parsed);
+    }
+    if (::isatty(STDOUT_FILENO) != 0)
+        return report("a capture is not for a terminal: > FILE, or | tshark -r -", usage);
+    std::signal(SIGPIPE, SIG_IGN);
+    const auto answer = fabric::capture(arguments.socket, request, time, STDOUT_FILENO);
+    if (!answer)
+        return report(answer.error().text(), notReached);
+    return answer->contains("error") ? report(answer->value("error", ""), usage) : ok;
+}
+
 // What a fault is by, and for how long. Errors: in words.
 std::expected<void, std::string> readAmounts(const std::string &kind, const Arguments &arguments,
                                              json &request)
 {
-    if (kind == "drop") {
+    if (kind == "drop" || kind == "duplicate" || kind == "corrupt" || kind == "reorder") {
         const auto fraction = fabric::parseFraction(arguments.amount);
         if (!fraction)
             return std::unexpected(arguments.amount + ": expected a fraction such as 0.1 or 10%");
@@ -94,6 +157,11 @@ std::expected<void, std::string> readAmounts(const std::string &kind, const Argu
         if (!delay)
             return std::unexpected(arguments.amount + ": expected a time such as 20ms");
         request["delay_us"] = delay->count();
+    } else if (kind == "rate") {
+        const auto rate = fabric::parseRate(arguments.amount);
+        if (!rate)
+            return std::unexpected(arguments.amount + ": expected a rate such as 10Mbit");
+        request["rate_bps"] = *rate;
     }
     if (!arguments.time.empty()) {
         const auto time = fabric::parseTime(arguments.time);
@@ -111,15 +179,25 @@ std::expected<json, std::string> requestOf(const std::string &words, const Argum
         request["command"] = "counters";
         if (!arguments.place.empty())
             request["at"] = arguments.place;
+    } else if (words == "link add") {
+        request = {{"command", "link"}, {"at", arguments.place}, {"peer", arguments.peer}};
+    } else if (words == "link remove") {
+        request = {{"command", "unlink"}, {"at", arguments.place}};
+    } else if (words == "host add") {
+        request = {{"command", "add-host"}, {"name", arguments.name}, {"at", arguments.place}};
+    } else if (words == "host remove") {
+        request = {{"command", "remove-host"}, {"name", arguments.name}};
     } else if (words == "fault clear") {
         request["command"] = "clear";
         if (arguments.id != 0)
             request["id"] = arguments.id;
     } else if (words.starts_with("fault ") && words != "fault list") {
         const std::string kind = words.substr(words.find(' ') + 1);
-        request = {{"command", arguments.state == "up" ? "clear" : "fault"},
-                   {"kind", kind},
-                   {"at", arguments.place}};
+        request = {{"command", arguments.state == "up" ? "clear" : "fault"}, {"kind", kind}};
+        if (kind == "cut")
+            request["nodes"] = arguments.nodes;
+        else
+            request["at"] = arguments.place;
         if (!arguments.packets.empty())
             request["packets"] = arguments.packets;
         if (const auto done = readAmounts(kind, arguments, request); !done)
@@ -136,6 +214,8 @@ std::string textOf(const std::string &words, const json &result, const Arguments
         return arguments.isDot ? fabric::topologyDot(result) : fabric::topologyText(result);
     if (words == "counters")
         return fabric::countersText(result);
+    if (words.starts_with("link ") || words.starts_with("host "))
+        return "";
     if (result.is_array())
         return fabric::faultsText(result);
     return fabric::faultsText(json::array({result}));
@@ -143,6 +223,8 @@ std::string textOf(const std::string &words, const json &result, const Arguments
 
 int work(const std::string &words, const Arguments &arguments)
 {
+    if (words == "capture")
+        return capturePackets(arguments);
     const auto request = requestOf(words, arguments);
     if (!request)
         return report(request.error(), usage);
@@ -175,6 +257,12 @@ int run(int argc, char **argv)
         ->add_flag("--dot", arguments.isDot, "for Graphviz");
     app.add_subcommand("counters", "counters, and why packets were dropped")
         ->add_option("PLACE", arguments.place, "a port such as sw1:3, or a node (default: all)");
+    CLI::App *capture = app.add_subcommand(
+        "capture", "the packets of a port, both ways, to the standard output as pcap");
+    capture->add_option("PORT", arguments.place, "such as sw1:3 or h1:1")->required();
+    capture->add_option("--count", arguments.count, "end after so many packets");
+    capture->add_option("--for", arguments.time, "end after so long, such as 5s");
+    addChanges(app, arguments);
     addFaults(app, arguments);
     try {
         app.parse(argc, argv);

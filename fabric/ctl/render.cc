@@ -6,6 +6,7 @@
 #include <iterator>
 #include <set>
 #include <string_view>
+#include <vector>
 
 namespace openipoib::fabric
 {
@@ -14,6 +15,7 @@ namespace
 {
 
 using nlohmann::json;
+using Words = std::vector<std::string>;
 using Out = std::back_insert_iterator<std::string>;
 
 constexpr std::int64_t microsecondsPerMillisecond = 1000;
@@ -77,13 +79,18 @@ std::string faultsText(const json &faults)
     std::string text;
     for (const json &fault : faults) {
         fmt::format_to(Out(text), "fault {}: {} {}", fault.value("id", 0), fault.value("kind", ""),
-                       fault.value("at", ""));
+                       fault.contains("nodes")
+                           ? fmt::format("{}", fmt::join(fault.at("nodes").get<Words>(), " "))
+                           : fault.value("at", ""));
         if (fault.contains("fraction"))
             fmt::format_to(Out(text), " {:g} %", fault.value("fraction", 0.0) * 100);
         if (fault.contains("delay_us"))
             fmt::format_to(Out(text), " {:g} ms",
                            static_cast<double>(fault.value("delay_us", std::int64_t{0})) /
                                microsecondsPerMillisecond);
+        if (fault.contains("rate_bps"))
+            fmt::format_to(Out(text), " {:g} Mbit/s",
+                           static_cast<double>(fault.value("rate_bps", std::uint64_t{0})) / 1e6);
         if (fault.contains("packets"))
             for (const json &kind : fault.at("packets"))
                 fmt::format_to(Out(text), " {}", kind.get<std::string>());

@@ -121,7 +121,9 @@ bool ControlSocket::read(Client &client)
     const auto end = client.in.find('\n');
     if (end == std::string::npos)
         return client.in.size() < longestRequest;
-    client.out = handler_(std::string_view(client.in).substr(0, end)) + '\n';
+    auto answer = handler_(std::string_view(client.in).substr(0, end));
+    client.out = std::move(answer.text) + '\n';
+    client.successor = std::move(answer.successor);
     client.isAnswered = true;
     sd_event_source_set_io_events(client.source.get(), EPOLLOUT);
     return write(client);
@@ -137,8 +139,11 @@ bool ControlSocket::write(Client &client)
     return !client.out.empty();
 }
 
-void ControlSocket::remove(const Client &client)
+void ControlSocket::remove(Client &client)
 {
+    client.source.reset();
+    if (client.isAnswered && client.out.empty() && client.successor)
+        client.successor(std::move(client.fd));
     clients_.remove_if([&client](const Client &other) { return &other == &client; });
 }
 

@@ -22,7 +22,12 @@ namespace openipoib::fabric
 class ControlSocket
 {
   public:
-    using Handler = std::function<std::string(std::string_view request)>;
+    struct Answer {
+        std::string text;
+        // If it is set, it gets the connection when the answer has been sent.
+        std::function<void(io::UniqueFd)> successor{};
+    };
+    using Handler = std::function<Answer(std::string_view request)>;
 
     // Listen at a path, for this user only. What a process that is gone has left
     // there is replaced. Errors: EADDRINUSE if one that is there listens.
@@ -40,6 +45,7 @@ class ControlSocket
         io::UniqueFd fd;
         std::string in{};
         std::string out{}; // what is left to be sent
+        std::function<void(io::UniqueFd)> successor{};
         bool isAnswered = false;
         EventSource source{};
         EventSource timer{};
@@ -56,7 +62,7 @@ class ControlSocket
     // False when the client is done with.
     [[nodiscard]] bool read(Client &client);
     [[nodiscard]] static bool write(Client &client);
-    void remove(const Client &client);
+    void remove(Client &client);
 
     sd_event *event_;
     std::string path_;

@@ -28,6 +28,20 @@ std::uint64_t toMicroseconds(Time time)
 
 } // namespace
 
+Loop::Loop(Fabric &fabric)
+    : fabric_(fabric), control_(fabric),
+      recorder_([offset = std::chrono::system_clock::now().time_since_epoch() -
+                          now().time_since_epoch()](Time time) -> std::chrono::nanoseconds {
+          return time.time_since_epoch() + offset;
+      })
+{
+}
+
+Loop::~Loop()
+{
+    fabric_.setEar(nullptr);
+}
+
 io::Result<std::unique_ptr<Loop>> Loop::open(Fabric &fabric)
 {
     std::unique_ptr<Loop> loop(new Loop(fabric));
@@ -35,6 +49,7 @@ io::Result<std::unique_ptr<Loop>> Loop::open(Fabric &fabric)
     if (const int error = sd_event_new(&event); error < 0)
         return io::fail(-error, "event loop");
     loop->event_.reset(event);
+    std::signal(SIGPIPE, SIG_IGN); // a capture nobody reads any more
     sigset_t signals;
     sigemptyset(&signals);
     for (const int number : {SIGTERM, SIGINT}) {
@@ -70,15 +85,36 @@ io::Result<void> Loop::add(PortRef port, std::unique_ptr<SocketCable> cable)
 
 io::Result<void> Loop::listen(const std::string &path)
 {
-    auto socket = ControlSocket::open(event_.get(), path, [this](std::string_view request) {
-        auto answer = control_.answer(request, now());
-        arm();
-        return answer;
-    });
+    auto socket = ControlSocket::open(event_.get(), path,
+                                      [this](std::string_view request) { return answer(request); });
     if (!socket)
         return std::unexpected(socket.error());
     socket_ = std::move(*socket);
     return {};
+}
+
+ControlSocket::Answer Loop::answer(std::string_view request)
+{
+    ControlSocket::Answer answer{.text = control_.answer(request, now())};
+    const auto capture = control_.takeCapture();
+    if (capture && recorder_.isFull())
+        answer.text = R"({"error":"there are as many captures as there may be"})";
+    else if (capture)
+        answer.successor = [this, wanted = *capture](io::UniqueFd fd) {
+            recorder_.addStream(std::move(fd), wanted.at, wanted.count);
+            recorder_.flush();
+            fabric_.setEar(&recorder_);
+        };
+    arm();
+    return answer;
+}
+
+io::Result<void> Loop::record(const std::string &path, std::uint64_t mostBytes)
+{
+    auto opened = recorder_.openFile(path, mostBytes);
+    if (opened)
+        fabric_.setEar(&recorder_);
+    return opened;
 }
 
 io::Result<void> Loop::run()
@@ -120,6 +156,9 @@ int Loop::onTimer(sd_event_source * /*source*/, std::uint64_t /*usec*/, void *da
 
 void Loop::arm()
 {
+    recorder_.flush();
+    if (!recorder_.isRecording())
+        fabric_.setEar(nullptr);
     for (Line &line : lines_)
         sd_event_source_set_io_events(line.source.get(),
                                       EPOLLIN | (line.cable->isReady() ? 0U : EPOLLOUT));

@@ -8,6 +8,7 @@
 #include "io/control_socket.hpp"
 #include "io/error.hpp"
 #include "io/event.hpp"
+#include "io/recorder.hpp"
 #include "io/socket_cable.hpp"
 
 #include <deque>
@@ -25,12 +26,14 @@ class Loop
     Loop &operator=(const Loop &) = delete;
     Loop(Loop &&) = delete;
     Loop &operator=(Loop &&) = delete;
-    ~Loop() = default;
+    ~Loop();
 
     // Attach a cable to a port; before run(). Errors: those of Fabric::attach().
     [[nodiscard]] io::Result<void> add(PortRef port, std::unique_ptr<SocketCable> cable);
     // Answer requests that come to a socket at a path; see control/control.hpp.
     [[nodiscard]] io::Result<void> listen(const std::string &path);
+    // Write all packets down; see Recorder::openFile().
+    [[nodiscard]] io::Result<void> record(const std::string &path, std::uint64_t mostBytes);
     // Tells systemd, or whoever else has set NOTIFY_SOCKET, when it is ready.
     [[nodiscard]] io::Result<void> run();
 
@@ -42,7 +45,8 @@ class Loop
         EventSource source;
     };
 
-    explicit Loop(Fabric &fabric) : fabric_(fabric), control_(fabric) {}
+    explicit Loop(Fabric &fabric);
+    [[nodiscard]] ControlSocket::Answer answer(std::string_view request);
     static int onLine(sd_event_source *source, int fd, std::uint32_t events, void *line);
     static int onTimer(sd_event_source *source, std::uint64_t usec, void *loop);
     // After anything has happened: when to wake up, and for what.
@@ -50,6 +54,7 @@ class Loop
 
     Fabric &fabric_;
     Control control_;
+    Recorder recorder_;
     Event event_;
     EventSource timer_;
     std::deque<Line> lines_;

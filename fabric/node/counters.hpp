@@ -39,6 +39,7 @@ enum class Counter : std::uint8_t {
 // Why a packet went no further, at the port where that was found out.
 enum class Drop : std::uint8_t {
     malformed,    // headers or lengths that make no sense
+    corrupted,    // its CRC would be wrong
     state,        // the port is not in a state for it
     unknownLid,   // no entry in the forwarding table
     looping,      // it would leave where it came in
@@ -80,9 +81,9 @@ inline constexpr std::array<std::pair<std::string_view, Counter>, 21> counterNam
      {"PortMulticastRcvPkts", Counter::multicastRcv}}};
 
 inline constexpr std::array<std::string_view, static_cast<std::size_t>(Drop::count)> dropNames{
-    "malformed",    "state",         "unknown_lid", "looping",      "virtual_lane",
-    "pkey_inbound", "pkey_outbound", "raw_inbound", "raw_outbound", "too_long",
-    "port_down",    "lifetime",      "management",  "overflow",     "fault"};
+    "malformed",    "corrupted",     "state",       "unknown_lid",  "looping",  "virtual_lane",
+    "pkey_inbound", "pkey_outbound", "raw_inbound", "raw_outbound", "too_long", "port_down",
+    "lifetime",     "management",    "overflow",    "fault"};
 
 class PortCounters
 {
@@ -108,6 +109,7 @@ class PortCounters
     {
         switch (reason) {
         case Drop::malformed:
+        case Drop::corrupted:
             return Counter::rcvErrors;
         case Drop::unknownLid:
         case Drop::looping:

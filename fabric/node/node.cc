@@ -69,6 +69,11 @@ void Node::linkDown(std::uint8_t port, PhysState phys, Time now)
 void Node::receive(std::uint8_t port, Packet packet, Time now)
 {
     Port &in = ports_[port];
+    if (packet.isCorrupted) {
+        in.counters.add(Drop::corrupted);
+        return physicalError(port, now);
+    }
+    static_cast<void>(in.notePhysical(false));
     const auto headers = PacketHeaders::parse(packet.bytes);
     if (!headers)
         return in.counters.add(Drop::malformed);
@@ -80,6 +85,37 @@ void Node::receive(std::uint8_t port, Packet packet, Time now)
     if (headers->lrh.vl == vl15)
         return receiveManagement(port, std::move(packet), *headers, now);
     receiveData(port, std::move(packet), *headers, now);
+}
+
+void Node::physicalError(std::uint8_t port, Time now)
+{
+    if (ports_[port].notePhysical(true))
+        reportTrouble(port, LinkTrouble::integrity, now);
+}
+
+void Node::reportTrouble(std::uint8_t port, LinkTrouble trouble, Time now)
+{
+    sma_->linkTrouble(port, trouble, now);
+    sendTraps(now);
+}
+
+void Node::cableError(std::uint8_t port, CableError error, Time now)
+{
+    Port &in = ports_[port];
+    switch (error) {
+    case CableError::broken:
+        in.counters.add(Counter::rcvErrors);
+        return physicalError(port, now);
+    case CableError::overrun:
+        in.counters.add(Counter::rcvErrors);
+        if (in.noteOverrun(now))
+            reportTrouble(port, LinkTrouble::overrun, now);
+        return;
+    case CableError::malformed:
+        return in.counters.add(Drop::malformed);
+    case CableError::silent:
+        return reportTrouble(port, LinkTrouble::watchdog, now);
+    }
 }
 
 void Node::receiveManagement(std::uint8_t in, Packet packet, const PacketHeaders &headers, Time now)

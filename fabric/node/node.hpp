@@ -25,6 +25,7 @@ namespace openipoib::fabric
 {
 
 class Sma;
+enum class LinkTrouble : std::uint8_t;
 
 // What a node tells its surroundings. Called from within the node's methods;
 // they must only take note.
@@ -58,6 +59,12 @@ class Node
     void linkUp(std::uint8_t port, Time now);
     // phys: polling, or disabled.
     void linkDown(std::uint8_t port, PhysState phys, Time now);
+
+    // What the cable's lower layer has found: a frame whose check was wrong, one that the
+    // peer had no credit for, a frame whose packets do not add up; a link that goes down
+    // since the peer was silent (before linkDown()).
+    enum class CableError : std::uint8_t { broken, overrun, malformed, silent };
+    void cableError(std::uint8_t port, CableError error, Time now);
 
     // A node that is stuck answers no MAD and sends none, and forwards.
     void setStuck(bool isStuck) { isStuck_ = isStuck; }
@@ -113,6 +120,8 @@ class Node
     void sendSmpByLid(std::uint8_t in, io::View mad, std::uint16_t destination, Time now);
     void sendTraps(Time now);
     void dropLate(Port &port, Time now);
+    void physicalError(std::uint8_t port, Time now);
+    void reportTrouble(std::uint8_t port, LinkTrouble trouble, Time now);
     void release(OutputQueue &queue);
     void flush(Port &port);
     [[nodiscard]] std::uint8_t identityPort(std::uint8_t in) const { return isSwitch() ? 0 : in; }

@@ -20,8 +20,9 @@ namespace openipoib::fabric
 inline constexpr std::uint8_t vl15 = 15;
 
 struct Packet {
-    io::Bytes bytes;       // LRH to ICRC
-    std::uint8_t hops = 0; // switches it has passed
+    io::Bytes bytes;          // LRH to ICRC
+    std::uint8_t hops = 0;    // switches it has passed
+    bool isCorrupted = false; // its VCRC, if it had one, would be wrong
 };
 
 // What a switch reads of a packet.

@@ -16,6 +16,8 @@ constexpr std::uint8_t responseTime = 16;    // 4.096 us * 2^16: 0.27 s
 constexpr std::uint8_t subnetTimeout = 18;   //
 constexpr std::uint8_t headLifeForever = 20; // and more
 constexpr std::uint8_t all = 0xFF;
+// What takes the place of IBA's period of flow control updates.
+constexpr std::chrono::milliseconds overrunPeriod{20};
 
 // CapabilityMask: traps, SL mapping, system image GUID, extended speeds, and
 // for a channel adapter client reregistration.
@@ -181,6 +183,34 @@ void Port::countViolation(MAD_FIELDS field)
     const std::uint32_t count = info(field);
     if (count < 0xFFFF)
         setField(info_, field, count + 1);
+}
+
+bool Port::notePhysical(bool isBroken)
+{
+    if (!isBroken) {
+        physicalErrors_ -= physicalErrors_ == 0 ? 0 : 1;
+        return false;
+    }
+    counters.add(Counter::symbolError);
+    if (++physicalErrors_ <= info(IB_PORT_LOCAL_PHYS_ERR_F))
+        return false;
+    physicalErrors_ = 0;
+    counters.add(Counter::localIntegrity);
+    return true;
+}
+
+bool Port::noteOverrun(Time now)
+{
+    const auto since = now - overrunAt_;
+    if (overrunPeriods_ != 0 && since < overrunPeriod)
+        return false;
+    overrunPeriods_ = since < 2 * overrunPeriod ? overrunPeriods_ + 1 : 1;
+    overrunAt_ = now;
+    if (overrunPeriods_ <= info(IB_PORT_OVERRUN_ERR_F))
+        return false;
+    overrunPeriods_ = 0;
+    counters.add(Counter::bufferOverrun);
+    return true;
 }
 
 // The state machine of IBA volume 1, 7.2.7, as far as the SM may drive it.

@@ -92,6 +92,12 @@ class Port
     [[nodiscard]] std::uint32_t info(MAD_FIELDS field) const { return getField(info_, field); }
     [[nodiscard]] std::uint64_t info64(MAD_FIELDS field) const { return getField64(info_, field); }
     void countViolation(MAD_FIELDS field);
+    // Packets come broken, or well. True if those that were broken exceed the others by
+    // more than PortInfo:LocalPhyErrors (IBA volume 1, 7.12.2); then it begins anew.
+    [[nodiscard]] bool notePhysical(bool isBroken);
+    // The peer has sent more than it may. True if it did so in more periods in a row than
+    // PortInfo:OverrunErrors says.
+    [[nodiscard]] bool noteOverrun(Time now);
     void setInfo(MAD_FIELDS field, std::uint32_t value) { setField(info_, field, value); }
 
     // The data path's view.
@@ -139,7 +145,10 @@ class Port
     std::uint16_t lid_ = 0;
     std::uint8_t lmc_ = 0;
     std::size_t mtu_ = 256;
-    std::vector<SlMap> slToVl_; // by input port
+    std::uint32_t physicalErrors_ = 0; // beyond what good packets have made up for
+    std::uint32_t overrunPeriods_ = 0; // in a row
+    Time overrunAt_{};                 // when the last of them began
+    std::vector<SlMap> slToVl_;        // by input port
     std::array<OutputQueue, static_cast<std::size_t>(Lane::count)> queues_;
 };
 

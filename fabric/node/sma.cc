@@ -320,13 +320,18 @@ MadStatus Sma::vlArbitration(const Request &request, Attribute &data)
     return MadStatus::ok;
 }
 
+bool Sma::hasManager() const
+{
+    return trapPort().lid() != 0 && trapPort().info(IB_PORT_SMLID_F) != 0;
+}
+
 // No more often than PortInfo:SubnetTimeOut allows, see nextTrap().
 Sma::Trap *Sma::begin(Slot slot, std::uint8_t type, std::uint16_t number, Time now)
 {
     const Port &port = trapPort();
     Trap &trap = traps_[static_cast<std::size_t>(slot)];
     const bool isNew = trap.left == 0;
-    if ((!isNew && slot != Slot::change) || port.lid() == 0 || port.info(IB_PORT_SMLID_F) == 0)
+    if ((!isNew && slot != Slot::change) || !hasManager())
         return nullptr;
     trap.mad.clear();
     ib::Mad{.method = ib::Method::trap, .transaction = ++transaction_, .attribute = attributeNotice}
@@ -350,6 +355,36 @@ void Sma::portChanged(Time now)
     setField(node_.switchInfo_, IB_SW_STATE_CHANGE_F, 1);
     if (Trap *trap = begin(Slot::change, typeUrgent, 128, now))
         put16(trap->mad, dataAt + noticeDetails, trapPort().lid());
+}
+
+void Sma::linkTrouble(std::uint8_t port, LinkTrouble trouble, Time now)
+{
+    if (!node_.isSwitch() || !hasManager())
+        return;
+    troubles_[static_cast<std::size_t>(trouble)].set(port);
+    reportTrouble(now);
+}
+
+// A port at a time: the notice names one.
+void Sma::reportTrouble(Time now)
+{
+    for (std::size_t kind = 0; kind < troubles_.size(); ++kind) {
+        auto &ports = troubles_[kind];
+        std::uint8_t port = 1;
+        while (port <= node_.portCount() && !ports[port])
+            ++port;
+        if (port > node_.portCount())
+            continue;
+        constexpr std::uint16_t firstNumber = 129;
+        Trap *trap = begin(static_cast<Slot>(kind), typeUrgent,
+                           static_cast<std::uint16_t>(firstNumber + kind), now);
+        if (trap == nullptr)
+            continue;
+        ports.reset(port);
+        const auto details = std::span(trap->mad).subspan(dataAt + noticeDetails);
+        put16(details, 2, trapPort().lid());
+        details[4] = port;
+    }
 }
 
 void Sma::badMkey(io::View mad, Time now)
@@ -392,6 +427,7 @@ void Sma::repress(io::View mad)
 
 std::optional<io::Bytes> Sma::nextTrap(Time now)
 {
+    reportTrouble(now);
     for (Trap &trap : traps_) {
         if (trap.left == 0 || now < trap.at)
             continue;
@@ -409,6 +445,9 @@ Time Sma::deadline() const
     for (const Trap &trap : traps_)
         if (trap.left != 0)
             result = std::min(result, trap.at);
+    for (std::size_t kind = 0; kind < troubles_.size(); ++kind)
+        if (troubles_[kind].any() && hasManager()) // the next port's turn
+            result = std::min(result, traps_[kind].at);
     return result;
 }
 

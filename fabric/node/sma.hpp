@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 // The subnet management agent of a node (IBA volume 1, chapter 14): attributes,
-// the M_Key, and traps 128 (a port changed), 256 (M_Key) and 259 (P_Key at a
-// switch port).
+// the M_Key, and traps 128 (a port changed), 129 to 131 (what is wrong with a link),
+// 256 (M_Key) and 259 (P_Key at a switch port).
 #pragma once
 
 #include "link/sender.hpp"
@@ -9,6 +9,7 @@
 #include "node/packet.hpp"
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -18,6 +19,10 @@ namespace openipoib::fabric
 
 class Node;
 class Port;
+
+// What a switch reports of a link of its: trap 129, LocalPhyErrors exceeded; 130,
+// OverrunErrors exceeded; 131, the peer has been silent.
+enum class LinkTrouble : std::uint8_t { integrity, overrun, watchdog, count };
 
 class Sma
 {
@@ -29,6 +34,7 @@ class Sma
 
     // Events that the SM is to hear of.
     void portChanged(Time now);
+    void linkTrouble(std::uint8_t port, LinkTrouble trouble, Time now);
     void badPkey(std::uint8_t port, io::View packet, const PacketHeaders &headers, Time now);
 
     // A trap that is due, as a MAD; ask until there is none.
@@ -37,7 +43,8 @@ class Sma
     [[nodiscard]] Time deadline() const;
 
   private:
-    enum class Slot : std::uint8_t { change, mkey, pkey, count };
+    // Those of LinkTrouble come first, in its order.
+    enum class Slot : std::uint8_t { integrity, overrun, watchdog, change, mkey, pkey, count };
     struct Trap {
         io::Bytes mad;
         unsigned left = 0; // times to be sent
@@ -72,11 +79,15 @@ class Sma
     [[nodiscard]] const Port &trapPort() const;
     void badMkey(io::View mad, Time now);
     void repress(io::View mad);
+    void reportTrouble(Time now);
+    [[nodiscard]] bool hasManager() const; // that traps can be sent to
     // A notice to be filled in; nullptr if there is no SM, or that trap is under way.
     Trap *begin(Slot slot, std::uint8_t type, std::uint16_t number, Time now);
 
     Node &node_;
     std::array<Trap, static_cast<std::size_t>(Slot::count)> traps_;
+    // Ports that wait until the trap of another is repressed or given up.
+    std::array<std::bitset<256>, static_cast<std::size_t>(LinkTrouble::count)> troubles_;
     std::uint64_t transaction_ = 0;
     std::optional<Time> leaseEnd_;
     std::uint8_t leasePort_ = 0;

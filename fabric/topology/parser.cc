@@ -16,9 +16,6 @@ namespace
 {
 
 constexpr std::size_t maxDescription = 64;
-// GUIDs for nodes without one: locally administered, counted from here.
-constexpr std::uint64_t firstGuid = 0x0200'5EFF'FE00'0000;
-constexpr std::uint64_t guidStep = 0x100;
 
 constexpr std::array<std::pair<std::string_view, Speed>, 8> speeds{{{"SDR", Speed::sdr},
                                                                     {"DDR", Speed::ddr},
@@ -273,11 +270,11 @@ class Parser
     bool checkGuids()
     {
         std::set<std::uint64_t> guids;
-        std::uint64_t made = firstGuid;
+        std::uint64_t made = Topology::firstGuid;
         for (std::size_t i = 0; i < topology_.nodes.size(); ++i) {
             TopologyNode &node = topology_.nodes[i];
             if (node.guid == 0)
-                node.guid = made += guidStep;
+                node.guid = made += Topology::guidStep;
             if (node.systemGuid == 0)
                 node.systemGuid = node.guid;
             bool isNew = guids.insert(node.guid).second;

@@ -15,10 +15,26 @@ std::uint64_t TopologyNode::portGuid(std::uint8_t number) const
     return given != 0 ? given : guid + number;
 }
 
+std::uint64_t Topology::freeGuid() const
+{
+    const auto isNear = [](std::uint64_t guid, std::uint64_t other) {
+        return other - guid < guidStep;
+    };
+    std::uint64_t guid = firstGuid + (nodes.size() + 1) * guidStep;
+    while (std::ranges::any_of(nodes, [&](const TopologyNode &node) {
+        return isNear(guid, node.guid) ||
+               std::ranges::any_of(
+                   node.ports, [&](const TopologyPort &port) { return isNear(guid, port.guid); });
+    }))
+        guid += guidStep;
+    return guid;
+}
+
 std::optional<std::size_t> Topology::find(std::string_view name) const
 {
     for (const auto member : {&TopologyNode::name, &TopologyNode::id}) {
-        const auto found = std::ranges::find(nodes, name, member);
+        const auto found = std::ranges::find_if(
+            nodes, [&](const TopologyNode &node) { return !node.isGone && node.*member == name; });
         if (found != nodes.end())
             return static_cast<std::size_t>(found - nodes.begin());
     }

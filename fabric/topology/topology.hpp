@@ -43,6 +43,7 @@ struct TopologyNode {
     std::uint64_t systemGuid = 0;
     std::uint32_t vendor = 0;
     std::uint16_t device = 0;
+    bool isGone = false;             // it has been removed: its number is not used again
     std::vector<TopologyPort> ports; // [0] is port 1
 
     [[nodiscard]] TopologyPort &port(std::uint8_t number) { return ports.at(number - 1U); }
@@ -57,7 +58,14 @@ struct TopologyNode {
 };
 
 struct Topology {
+    // GUIDs for nodes without one: locally administered, counted from here.
+    static constexpr std::uint64_t firstGuid = 0x0200'5EFF'FE00'0000;
+    static constexpr std::uint64_t guidStep = 0x100;
+
     std::vector<TopologyNode> nodes;
+
+    // A GUID for a further node, with room for those of its ports.
+    [[nodiscard]] std::uint64_t freeGuid() const;
 
     // The node with this name or, if there is none, this id.
     [[nodiscard]] std::optional<std::size_t> find(std::string_view name) const;

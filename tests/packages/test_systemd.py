@@ -135,3 +135,25 @@ def test_a_broken_file(guest):
     message = f"{CONF}:2:1: error: IPOIB_LOD: unknown key; did you mean IPOIB_LOAD?"
     assert said(guest).count(message) == 1
     guest.run("ls -d /sys/module/ib_ipoib", 2)
+
+
+def test_the_kernels_own_driver(guest):
+    configure(guest, *OFED_LINES)
+    guest.run("systemctl start openibd")
+    is_connected(guest)
+    guest.run("dpkg --purge openipoib-dkms")
+    assert "/kernel/drivers/infiniband/ulp/ipoib/" in guest.read("modinfo -n ib_ipoib")
+    guest.run("systemctl restart openibd")
+    guest.run("ls /sys/module/ib_ipoib/version", 2)
+    is_connected(guest)
+    guest.wait(IS_READY, 20)
+    replug(guest)
+
+
+def test_away(guest):
+    guest.run("systemctl stop openibd")
+    guest.run("dpkg --purge openipoib-tools")
+    guest.run("find / -xdev -path /var/cache -prune -o \\( -iname '*openib*' -o -iname "
+              "'*openipoib*' \\) -print | grep -vE 'openipoib-(agent|cable)|/initramfs-tools/'", 1)
+    guest.run("modprobe ib_ipoib")
+    assert guest.run("cat /sys/class/net/ib0/mode").text == "datagram\n"

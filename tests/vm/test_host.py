@@ -19,8 +19,8 @@ def lab_processes():
         except OSError:
             continue
         line = " ".join(words)
-        if str(STATE) in line or ("qemu-system" in words[0] and "openipoib" in line) or \
-                "lablib" in line:
+        is_host = any(word.startswith("openipoib-lab-") for word in words)
+        if str(STATE) in line or ("qemu-system" in words[0] and is_host) or "lablib" in line:
             found.append(f"{path.parent.name}: {line[:120]}")
     return found
 

@@ -152,6 +152,32 @@ ping -q -c 20 -i 0.02 -W 1 10.0.0.3 >/run/ping || true
 "${CTL[@]}" fault clear
 ping -q -c 20 -i 0.02 -W 2 10.0.0.3 >/run/ping || fail "still lost: $(cat /run/ping)"
 
+step "packets come twice, and slowly"
+"${CTL[@]}" fault duplicate h2:1 100% --packets ud
+ping -q -c 10 -i 0.02 -W 2 10.0.0.3 >/run/ping || fail "lost: $(cat /run/ping)"
+grep '+[0-9]* duplicates' /run/ping || fail "nothing came twice: $(cat /run/ping)"
+"${CTL[@]}" fault clear
+# 4000 octets and headers there and back: more than 64 ms
+"${CTL[@]}" fault rate h2:1 1Mbit
+ping -q -c 3 -i 0.2 -W 5 -s 4000 10.0.0.3 >/run/ping || fail "lost: $(cat /run/ping)"
+least=$(sed -n 's|^rtt .* = \([0-9]*\).*|\1|p' /run/ping)
+((least >= 64)) || fail "a rate of 1 Mbit/s lets 4000 octets pass in $least ms"
+"${CTL[@]}" fault clear
+
+step "a capture"
+"${CTL[@]}" capture h2:1 --count 20 >/run/capture &
+capture=$!
+ping -q -c 20 -i 0.1 -W 2 10.0.0.3 >/run/ping || fail "lost: $(cat /run/ping)"
+wait "$capture" || fail "the capture ended with $?"
+tshark -n -r /run/capture >/run/packets 2>/dev/null || fail "tshark"
+[[ $(wc -l </run/packets) == 20 ]] || fail "not 20 packets: $(cat /run/packets)"
+grep -m 2 'Echo (ping)' /run/packets || fail "no pings: $(cat /run/packets)"
+
+step "the fabric is parted for a time"
+"${CTL[@]}" fault cut leaf2 h2 idle --for 2s
+! ping -q -c 3 -i 0.2 -W 1 -w 1 10.0.0.3 >/run/ping || fail "a way through the cut"
+wait_for 30 ping -c 1 -W 1 10.0.0.3
+
 step "the end"
 kill "$FABRIC"
 wait "$FABRIC" || fail "ibfabric ended with $?: $(cat /run/ibfabric.log)"

@@ -63,6 +63,28 @@ TEST_F(ControlTest, FaultsComeAndGo)
     EXPECT_TRUE(fabric.faults().all().empty());
 }
 
+TEST_F(ControlTest, FaultsOfEachKind)
+{
+    for (const auto *kind : {"duplicate", "corrupt", "reorder"})
+        EXPECT_EQ(result({{"command", "fault"}, {"kind", kind}, {"at", "S-1:4"}, {"fraction", 1}})
+                      .value("kind", ""),
+                  kind);
+    EXPECT_EQ(result({{"command", "fault"},
+                      {"kind", "drop"},
+                      {"at", "S-1:4"},
+                      {"fraction", 1},
+                      {"packets", {"mad"}}})["packets"],
+              (json{"smp", "gmp"}));
+    const json rate =
+        result({{"command", "fault"}, {"kind", "rate"}, {"at", "S-1:4"}, {"rate_bps", 1'500'000}});
+    EXPECT_EQ(faultsText(json::array({rate})), "fault 5: rate S-1:4 1.5 Mbit/s\n");
+    const json cut = result({{"command", "fault"}, {"kind", "cut"}, {"nodes", {"S-2", "idle"}}});
+    EXPECT_EQ(faultsText(json::array({cut})), "fault 6: cut S-2 idle\n");
+    EXPECT_EQ(state("S-1:4"), PortState::down);
+    EXPECT_EQ(result({{"command", "clear"}}).size(), 6U);
+    EXPECT_EQ(state("S-1:4"), PortState::init);
+}
+
 TEST_F(ControlTest, ALinkComesUpByEitherEnd)
 {
     result({{"command", "fault"}, {"kind", "link"}, {"at", "S-1:4"}});
@@ -86,31 +108,39 @@ TEST_F(ControlTest, CountersOfAPort)
 
 TEST_F(ControlTest, WrongRequestsChangeNothing)
 {
-    for (const std::string_view request :
-         {"",
-          "{",
-          "[]",
-          "null",
-          "1e999",
-          "\xFF",
-          R"({"command": 1})",
-          R"({"command": "x"})",
-          R"({"command": "fault"})",
-          R"({"command": "fault", "kind": "link"})",
-          R"({"command": "fault", "kind": "link", "at": "S-1"})",
-          R"({"command": "fault", "kind": "link", "at": "S-1:9"})",
-          R"({"command": "fault", "kind": "link", "at": "S-1:4", "for_ms": -1})",
-          R"({"command": "fault", "kind": "link", "at": "S-1:4", "for_ms": 1e300})",
-          R"({"command": "fault", "kind": "link", "at": "S-1:4", "for_ms": 18446744073709551615})",
-          R"({"command": "fault", "kind": "switch", "at": "S-1:4"})",
-          R"({"command": "fault", "kind": "drop", "at": "S-1:4"})",
-          R"({"command": "fault", "kind": "drop", "at": "S-1:4", "fraction": 2})",
-          R"({"command": "fault", "kind": "drop", "at": "S-1:4", "fraction": 1, "packets": "ud"})",
-          R"({"command": "fault", "kind": "drop", "at": "S-1:4", "fraction": 1, "packets": [1]})",
-          R"({"command": "fault", "kind": "delay", "at": "S-1:4", "delay_us": 0})",
-          R"({"command": "clear", "id": 7})",
-          R"({"command": "clear", "id": "7"})",
-          R"({"command": "counters", "at": ["S-1"]})"}) {
+    for (
+        const std::string_view request :
+        {"",
+         "{",
+         "[]",
+         "null",
+         "1e999",
+         "\xFF",
+         R"({"command": 1})",
+         R"({"command": "x"})",
+         R"({"command": "fault"})",
+         R"({"command": "fault", "kind": "link"})",
+         R"({"command": "fault", "kind": "link", "at": "S-1"})",
+         R"({"command": "fault", "kind": "link", "at": "S-1:9"})",
+         R"({"command": "fault", "kind": "link", "at": "S-1:4", "for_ms": -1})",
+         R"({"command": "fault", "kind": "link", "at": "S-1:4", "for_ms": 1e300})",
+         R"({"command": "fault", "kind": "link", "at": "S-1:4", "for_ms": 18446744073709551615})",
+         R"({"command": "fault", "kind": "switch", "at": "S-1:4"})",
+         R"({"command": "fault", "kind": "drop", "at": "S-1:4"})",
+         R"({"command": "fault", "kind": "drop", "at": "S-1:4", "fraction": 2})",
+         R"({"command": "fault", "kind": "drop", "at": "S-1:4", "fraction": 1, "packets": "ud"})",
+         R"({"command": "fault", "kind": "drop", "at": "S-1:4", "fraction": 1, "packets": [1]})",
+         R"({"command": "fault", "kind": "delay", "at": "S-1:4", "delay_us": 0})",
+         R"({"command": "fault", "kind": "cut", "at": "S-1"})",
+         R"({"command": "fault", "kind": "cut", "nodes": []})",
+         R"({"command": "fault", "kind": "cut", "nodes": [1]})",
+         R"({"command": "fault", "kind": "cut", "nodes": ["S-1", "S-1:4"]})",
+         R"({"command": "fault", "kind": "rate", "at": "S-1:4"})",
+         R"({"command": "fault", "kind": "rate", "at": "S-1:4", "rate_bps": 999})",
+         R"({"command": "fault", "kind": "rate", "at": "S-1:4", "rate_bps": 1e4, "packets": ["ud"]})",
+         R"({"command": "clear", "id": 7})",
+         R"({"command": "clear", "id": "7"})",
+         R"({"command": "counters", "at": ["S-1"]})"}) {
         EXPECT_TRUE(answer(request).contains("error")) << request;
         EXPECT_TRUE(fabric.faults().all().empty()) << request;
     }
@@ -150,6 +180,10 @@ TEST(AmountTest, TimesAndFractions)
     EXPECT_EQ(parseTime("2min"), 120s);
     for (const auto *wrong : {"", "5", "s", "-1s", "1e3s", "0s", "nan", "9999999h", "5 s"})
         EXPECT_FALSE(parseTime(wrong)) << wrong;
+    EXPECT_EQ(parseRate("1.5Mbit"), 1'500'000U);
+    EXPECT_EQ(parseRate("1000Gbit"), 1'000'000'000'000U);
+    for (const auto *wrong : {"", "10", "Mbit", "0.5kbit", "1001Gbit", "-1Mbit", "10mbit"})
+        EXPECT_FALSE(parseRate(wrong)) << wrong;
     EXPECT_EQ(parseFraction("10%"), 0.1);
     EXPECT_EQ(parseFraction("0.5"), 0.5);
     for (const auto *wrong : {"", "0", "101%", "1.1", "-1%", "x", "5 %"})

@@ -116,7 +116,9 @@ class FabricWorld : public testing::Test
     Time now{1h};
     std::uint32_t nextSession = 100;
     MemoryCable cable;
-    Fabric fabric{*parseTopology(fabricPlan, "plan"), [this] { return nextSession++; }};
+    std::uint32_t nextChance = 0;
+    Fabric fabric{*parseTopology(fabricPlan, "plan"), [this] { return nextSession++; },
+                  [this] { return nextChance++; }};
     link::Endpoint host{{.session = 1, .guid = 0xB, .maxFrame = 9000}};
 };
 

@@ -2,6 +2,10 @@
 // What goes wrong on request, and comes right again.
 #include "fabric_world.hpp"
 
+#include "ib/icrc.hpp"
+
+#include <random>
+
 namespace openipoib::fabric
 {
 namespace
@@ -154,7 +158,7 @@ TEST_F(FaultTest, AFractionIsDropped)
     add({.kind = FaultKind::drop, .at = port("S-1:4"), .perMillion = 500'000});
     for (int turn = 0; turn < 4; ++turn) {
         const bool isUnlucky = turn % 2 == 0;
-        nextSession = isUnlucky ? 0 : 600'000; // what chance says next
+        nextChance = isUnlucky ? 0 : 600'000; // what chance says next
         EXPECT_EQ(probe({1, 4}).empty(), isUnlucky) << turn;
     }
 }
@@ -227,6 +231,142 @@ TEST_F(FaultTest, AnEqualFaultIsReplaced)
     EXPECT_EQ(fabric.faults().all()[0].delay, 1ms);
 }
 
+TEST_F(FaultTest, SubnetManagementAloneMayBeLost)
+{
+    PacketKinds gmp;
+    gmp.set(static_cast<std::size_t>(PacketKind::gmp));
+    add({.kind = FaultKind::drop, .at = port("S-1:4"), .packets = gmp, .perMillion = 1'000'000});
+    EXPECT_FALSE(probe({1, 4}).empty());
+    add({.kind = FaultKind::drop,
+         .at = port("S-1:4"),
+         .packets = PacketKinds{}.set(static_cast<std::size_t>(PacketKind::smp)),
+         .perMillion = 1'000'000});
+    EXPECT_TRUE(probe({1, 4}).empty());
+    EXPECT_FALSE(probe({1}).empty());
+}
+
+TEST_F(FaultTest, ACutPartsTheFabric)
+{
+    const std::size_t leaf = switchNamed("S-1").node;
+    const std::size_t elsewhere = switchNamed("h1").node;
+    const unsigned id = add({.kind = FaultKind::cut, .at = {leaf, 0}, .nodes = {leaf, elsewhere}});
+    EXPECT_EQ(state("S-1:4"), PortState::down);
+    EXPECT_EQ(state("S-2:4"), PortState::down);
+    EXPECT_EQ(state("S-2:1"), PortState::init);
+    EXPECT_FALSE(probe({1}).empty()); // on the same side
+    const unsigned other =
+        add({.kind = FaultKind::cut, .at = {elsewhere, 0}, .nodes = {elsewhere}});
+    EXPECT_EQ(state("S-1:1"), PortState::down);
+    clear(id);
+    EXPECT_EQ(state("S-2:4"), PortState::init);
+    EXPECT_EQ(state("S-1:1"), PortState::down);
+    clear(other);
+    steps(40);
+    EXPECT_EQ(state("S-1:1"), PortState::init);
+}
+
+TEST_F(FaultTest, PacketsComeTwice)
+{
+    const unsigned id =
+        add({.kind = FaultKind::duplicate, .at = port("h1:1"), .perMillion = 1'000'000});
+    ask({1}); // twice there, and each answer twice back
+    steps(4);
+    EXPECT_EQ(answers().size(), 4U);
+    clear(id);
+    ask({1});
+    steps(4);
+    EXPECT_EQ(answers().size(), 1U);
+}
+
+TEST_F(FaultTest, CopiesBetweenSwitchesStayInOrder)
+{
+    add({.kind = FaultKind::duplicate, .at = port("S-1:4"), .perMillion = 1'000'000});
+    ask({1, 4});
+    ask({1, 4, 1});
+    steps(4);
+    const auto found = answers();
+    ASSERT_EQ(found.size(), 8U);
+    for (std::size_t i = 0; i < found.size(); ++i)
+        EXPECT_EQ(getField(found[i], IB_NODE_TYPE_F), i < 4 ? 2U : 1U) << i;
+}
+
+TEST_F(FaultTest, ASwitchDropsWhatIsCorrupted)
+{
+    add({.kind = FaultKind::corrupt, .at = port("S-1:4"), .perMillion = 1'000'000});
+    EXPECT_TRUE(probe({1, 4}).empty());
+    const auto &counters = fabric.node(port("S-2:4").node)->port(4).counters;
+    EXPECT_EQ(counters.get(Drop::corrupted), 1U);
+    EXPECT_EQ(counters.get(Counter::rcvErrors), 1U);
+    EXPECT_EQ(counters.get(Counter::symbolError), 1U);
+    EXPECT_EQ(counters.get(Counter::rcvPackets), 0U);
+}
+
+TEST_F(FaultTest, AHostGetsWhatIsCorrupted)
+{
+    ask({1});
+    steps(1); // the question is through
+    add({.kind = FaultKind::delay, .at = port("S-1:4"), .delay = 1ms});
+    steps(3);
+    const auto before = host.takeInput();
+    ASSERT_EQ(before.size(), 1U);
+    ask({1, 4}); // comes back late, and meets the fault
+    steps(1);
+    add({.kind = FaultKind::corrupt, .at = port("S-1:1"), .perMillion = 1'000'000});
+    steps(6);
+    const auto after = host.takeInput();
+    ASSERT_EQ(after.size(), 1U);
+    const io::Bytes whole = after[0];
+    const auto headers = PacketHeaders::parse(whole);
+    ASSERT_TRUE(headers); // the LRH is as it was
+    EXPECT_NE(ib::icrc(io::View(whole).first(whole.size() - 4)),
+              io::read<4>(whole, whole.size() - 4));
+}
+
+TEST_F(FaultTest, PacketsAreOvertaken)
+{
+    add({.kind = FaultKind::reorder, .at = port("h1:1"), .perMillion = 500'000});
+    nextChance = 0; // the first is, the second is not, nor are the answers
+    ask({1});
+    nextChance = 499'999;
+    ask({1, 4, 1});
+    steps(6);
+    const auto found = answers();
+    ASSERT_EQ(found.size(), 2U);
+    EXPECT_EQ(getField(found[0], IB_NODE_TYPE_F), 1U);
+    EXPECT_EQ(getField(found[1], IB_NODE_TYPE_F), 2U);
+}
+
+TEST_F(FaultTest, ARateLetsPacketsPassOneByOne)
+{
+    // A MAD is 288 octets with headers and ICRC: 23.04 ms each.
+    add({.kind = FaultKind::rate, .at = port("S-1:4"), .bitsPerSecond = 100'000});
+    for (int i = 0; i < 4; ++i)
+        ask({1, 4});
+    std::vector<Time> times;
+    for (int i = 0; i < 40; ++i) {
+        steps(1);
+        for (const auto &answer : answers()) {
+            EXPECT_FALSE(answer.empty());
+            times.push_back(now);
+        }
+    }
+    ASSERT_EQ(times.size(), 4U);
+    EXPECT_GE(times[3] - times[0], 65ms);
+    EXPECT_LE(times[3] - times[0], 80ms);
+    EXPECT_GT(fabric.deadline(), now - 5ms); // no clock runs on for it
+}
+
+TEST_F(FaultTest, WhatARateHoldsUpWaitsInTheSwitch)
+{
+    add({.kind = FaultKind::rate, .at = port("S-1:4"), .bitsPerSecond = 1000});
+    for (int i = 0; i < 5; ++i)
+        ask({1, 4});
+    steps(4);
+    const Node &leaf = *fabric.node(port("S-1:4").node);
+    EXPECT_EQ(leaf.port(4).queue(Lane::management).packets.size(), 4U);
+    clear(fabric.faults().all()[0].id);
+}
+
 TEST_F(FaultTest, PlacesThatDoNotFitAreRefused)
 {
     EXPECT_FALSE(fabric.addFault({.kind = FaultKind::power, .at = port("S-1:4")}, now));
@@ -235,13 +375,35 @@ TEST_F(FaultTest, PlacesThatDoNotFitAreRefused)
     EXPECT_TRUE(fabric.faults().all().empty());
 }
 
+TEST(FaultsTest, TheSameNumbersChooseTheSamePackets)
+{
+    const auto fates = [](std::uint32_t seed) {
+        Faults faults;
+        static_cast<void>(faults.add({.kind = FaultKind::drop, .at = {}, .perMillion = 250'000}));
+        std::mt19937 chance(seed);
+        std::vector<bool> result;
+        for (int i = 0; i < 10'000; ++i)
+            result.push_back(faults
+                                 .judge({}, std::nullopt, PacketKind::ud,
+                                        [&] { return static_cast<std::uint32_t>(chance()); })
+                                 .isDropped);
+        return result;
+    };
+    const auto first = fates(1);
+    EXPECT_EQ(first, fates(1));
+    EXPECT_NE(first, fates(2));
+    const auto hits = std::ranges::count(first, true);
+    EXPECT_GT(hits, 2300); // 2,500 and four standard deviations
+    EXPECT_LT(hits, 2700);
+}
+
 TEST(PacketKindTest, IsReadFromTheHeaders)
 {
     const auto kind = [](const ib::Lrh &lrh, const ib::Bth &bth) {
         return kindOf(ib::PacketBuilder{}.lrh(lrh).bth(bth).deth({}).build());
     };
-    EXPECT_EQ(kind({.vl = vl15}, {}), PacketKind::mad);
-    EXPECT_EQ(kind({}, {.qpn = 1}), PacketKind::mad);
+    EXPECT_EQ(kind({.vl = vl15}, {}), PacketKind::smp);
+    EXPECT_EQ(kind({}, {.qpn = 1}), PacketKind::gmp);
     EXPECT_EQ(kind({}, {.qpn = 0x42}), PacketKind::ud);
     io::Bytes rc = ib::PacketBuilder{}.lrh({}).bth({.qpn = 0x42}).deth({}).build();
     rc[ib::Lrh::size] = 0x04; // RC SEND only

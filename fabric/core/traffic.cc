@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// A fabric's packets on their way from port to port, and what befalls them.
+#include "core/fabric.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace openipoib::fabric
+{
+
+namespace
+{
+
+constexpr unsigned maxPacketsPerFrame = 255;
+// How late a packet is that others are to overtake.
+constexpr std::chrono::milliseconds overtakenBy{5};
+
+bool isManagement(const Packet &packet)
+{
+    const auto lrh = ib::Lrh::parse(packet.bytes);
+    return lrh && lrh->vl == vl15;
+}
+
+// PortInfo's code of the MTU that a link with such frames offers, as
+// docs/sib-link.md, 1.2 has it.
+std::uint8_t mtuCode(std::size_t frame)
+{
+    constexpr std::array<std::pair<std::size_t, std::uint8_t>, 4> codes{
+        {{4208, 5}, {2160, 4}, {1136, 3}, {624, 2}}};
+    for (const auto &[least, code] : codes)
+        if (frame >= least)
+            return code;
+    return 1;
+}
+
+} // namespace
+
+// Change a bit behind the LRH, without which a frame of packets could not be taken apart.
+void Fabric::corrupt(Packet &packet)
+{
+    const std::size_t bits = (packet.bytes.size() - ib::Lrh::size) * 8;
+    const std::size_t bit = chance_() % bits;
+    packet.bytes[ib::Lrh::size + bit / 8] ^= static_cast<std::uint8_t>(1U << bit % 8);
+    packet.isCorrupted = true;
+}
+
+// A packet at the start of its way, by a port or from a cable: it goes on at once, or
+// it is lost, or put on the wire, from which the caller then takes what is due.
+std::optional<Packet> Fabric::pass(PortRef port, Wire &wire, Packet packet, Time now)
+{
+    if (!faults_.touchPackets() && wire.isEmpty())
+        return packet;
+    late_.insert(port);
+    const PacketKind kind = kindOf(packet.bytes);
+    const auto verdict = faults_.judge(port, end(port).peer, kind, chance_);
+    if (verdict.isDropped) {
+        nodeAt(port).port(port.port).counters.add(Drop::fault);
+        return std::nullopt;
+    }
+    if (verdict.isCorrupted)
+        corrupt(packet);
+    const Time sent = wire.send(packet.bytes.size(), verdict.bitsPerSecond, now);
+    const Time due = wire.arrival(kind, sent + verdict.delay);
+    if (verdict.isDuplicated)
+        wire.put(kind, due, packet);
+    if (!verdict.isOvertaken && due <= now && wire.due() > now)
+        return packet;
+    if (verdict.isOvertaken)
+        wire.putAside(due + overtakenBy, std::move(packet));
+    else
+        wire.put(kind, due, std::move(packet));
+    return std::nullopt;
+}
+
+// Packets that were late arrive.
+void Fabric::onLate(Time now)
+{
+    const auto ports = late_;
+    for (const PortRef port : ports) {
+        End &local = end(port);
+        local.out.rest(now);
+        local.in.rest(now);
+        if (local.cable != noCable)
+            takeInput(plugs_[local.cable], now);
+        pump(port, now);
+        if (local.out.isIdle(now) && local.in.isIdle(now))
+            late_.erase(port);
+    }
+}
+
+// Never for packets that have to wait for something else to happen.
+Time Fabric::lateDeadline(PortRef port) const
+{
+    const End &local = seats_[port.node].ends[port.port];
+    const auto arrives = [this](const Wire &wire, PortRef at) {
+        return wire.isEmpty() || isManagement(wire.front()) ||
+               seats_[at.node].node->acceptsInput(at.port);
+    };
+    Time result = Time::max();
+    if (local.cable != noCable) {
+        const Plug &plug = plugs_[local.cable];
+        if (plug.cable.isReady() && plug.station.canSend())
+            result = local.out.wake();
+        if (arrives(local.in, port))
+            result = std::min(result, local.in.wake());
+    } else if (local.peer && arrives(local.out, *local.peer)) {
+        result = local.out.wake();
+    }
+    return result;
+}
+
+Packet Fabric::depart(PortRef port, Lane lane, Time now)
+{
+    Packet packet = nodeAt(port).take(port.port, lane, now);
+    if (ear_ != nullptr)
+        ear_->onPacket(port, Way::out, packet.bytes, now);
+    return packet;
+}
+
+void Fabric::arrive(PortRef port, Packet packet, Time now)
+{
+    if (ear_ != nullptr)
+        ear_->onPacket(port, end(port).cable == noCable ? Way::in : Way::entry, packet.bytes, now);
+    nodeAt(port).receive(port.port, std::move(packet), now);
+}
+
+// What is due on a wire comes in by a port.
+void Fabric::arriveAt(PortRef port, Wire &wire, Time now)
+{
+    const Node &node = nodeAt(port);
+    while (wire.due() <= now && (isManagement(wire.front()) || node.acceptsInput(port.port)))
+        arrive(port, wire.take(), now);
+}
+
+// What waits at a port moves on, as far as the other end takes it.
+void Fabric::pump(PortRef port, Time now)
+{
+    End &local = end(port);
+    touch(port);
+    if (local.cable != noCable)
+        return fillOutput(plugs_[local.cable], now);
+    if (!local.peer || !seats_[local.peer->node].node)
+        return;
+    const PortRef peer = *local.peer;
+    const Node &from = nodeAt(port);
+    const Node &to = nodeAt(peer);
+    touch(peer);
+    arriveAt(peer, local.out, now);
+    for (const Lane lane : {Lane::management, Lane::data})
+        while (from.peek(port.port, lane) != nullptr && local.out.takesMore(now) &&
+               (lane == Lane::management || to.acceptsInput(peer.port)))
+            if (auto packet = pass(port, local.out, depart(port, lane, now), now))
+                arrive(peer, std::move(*packet), now);
+    arriveAt(peer, local.out, now);
+}
+
+// Whoever sends to a port may go on.
+void Fabric::refill(PortRef port, Time now)
+{
+    const End &local = end(port);
+    if (local.cable != noCable) {
+        takeInput(plugs_[local.cable], now);
+        fillOutput(plugs_[local.cable], now); // acknowledgements
+    } else if (local.peer && seats_[local.peer->node].node) {
+        pump(*local.peer, now);
+    }
+}
+
+// Tell the node what was wrong with frames.
+void Fabric::noteErrors(Plug &plug, Time now)
+{
+    using enum Node::CableError;
+    const LinkCounters &seen = plug.station.counters();
+    for (const auto &[counter, error] : {std::pair{&LinkCounters::rxCheck, broken},
+                                         {&LinkCounters::rxWindow, overrun},
+                                         {&LinkCounters::rxMalformed, malformed},
+                                         {&LinkCounters::timeout, silent},
+                                         {&LinkCounters::stall, silent}})
+        for (std::uint64_t i = plug.noted.*counter; i < seen.*counter; ++i) {
+            if (error == silent && plug.upSession == 0)
+                continue; // it was not up yet
+            touch(plug.at);
+            nodeAt(plug.at).cableError(plug.at.port, error, now);
+        }
+    plug.noted = seen;
+}
+
+// Tell the node what has become of the link.
+void Fabric::noteState(Plug &plug, Time now)
+{
+    noteErrors(plug, now);
+    const std::uint32_t session = plug.station.isUp() ? plug.station.session() : 0;
+    if (session == plug.upSession)
+        return;
+    Node &node = nodeAt(plug.at);
+    touch(plug.at);
+    if (plug.upSession != 0)
+        node.linkDown(plug.at.port, isOff(plug.at) ? PhysState::disabled : PhysState::polling, now);
+    plug.upSession = session;
+    if (session == 0)
+        return;
+    node.port(plug.at.port).limitMtu(mtuCode(plug.station.maxPayload() + link::Header::size));
+    node.linkUp(plug.at.port, now);
+}
+
+void Fabric::takeInput(Plug &plug, Time now)
+{
+    const Node &node = nodeAt(plug.at);
+    Wire &wire = end(plug.at).in;
+    touch(plug.at);
+    for (;;) {
+        arriveAt(plug.at, wire, now);
+        plug.station.deliver(node.acceptsInput(plug.at.port) && wire.takesMore(now), now);
+        auto packets = plug.station.takeInput();
+        if (packets.empty())
+            return;
+        for (auto &bytes : packets)
+            if (auto packet = pass(plug.at, wire, {.bytes = std::move(bytes)}, now))
+                arrive(plug.at, std::move(*packet), now);
+    }
+}
+
+void Fabric::fillOutput(Plug &plug, Time now)
+{
+    while (plug.cable.isReady() && plug.station.canSend() && sendFrame(plug, now))
+        for (auto &out : plug.station.takeOutput())
+            plug.cable.send(out.to, out.frame);
+    for (auto &out : plug.station.takeOutput())
+        plug.cable.send(out.to, out.frame);
+}
+
+// As many packets as are there and fit; false if there is none.
+bool Fabric::sendFrame(Plug &plug, Time now)
+{
+    const Node &node = nodeAt(plug.at);
+    Wire &wire = end(plug.at).out;
+    touch(plug.at);
+    const std::size_t most = plug.station.maxPayload();
+    io::Bytes payload;
+    unsigned count = 0;
+    const auto fits = [&](const Packet &packet) {
+        return count < maxPacketsPerFrame && payload.size() + packet.bytes.size() <= most;
+    };
+    const auto add = [&](const Packet &packet) {
+        io::append(payload, packet.bytes);
+        ++count;
+    };
+    const auto addDue = [&] {
+        while (wire.due() <= now && fits(wire.front()))
+            add(wire.take());
+    };
+    addDue();
+    for (const Lane lane : {Lane::management, Lane::data})
+        for (const Packet *next = node.peek(plug.at.port, lane);
+             next != nullptr && fits(*next) && wire.takesMore(now);
+             next = node.peek(plug.at.port, lane))
+            if (const auto packet = pass(plug.at, wire, depart(plug.at, lane, now), now))
+                add(*packet);
+    addDue();
+    if (count != 0)
+        plug.station.send(payload, static_cast<std::uint8_t>(count), now);
+    return count != 0;
+}
+
+} // namespace openipoib::fabric

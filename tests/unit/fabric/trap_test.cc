@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// Traps 129 to 131: what a switch reports of its links, when, and how often.
+#include "fabric_world.hpp"
+#include "node_world.hpp"
+
+namespace openipoib::fabric
+{
+namespace
+{
+
+class TrapTest : public NodeWorld
+{
+  protected:
+    void SetUp() override
+    {
+        configure();
+        Attribute info = get(portInfo, 3);
+        setField(info, IB_PORT_STATE_F, 0);
+        setField(info, IB_PORT_PHYS_STATE_F, 0);
+        setField(info, IB_PORT_LOCAL_PHYS_ERR_F, 2);
+        setField(info, IB_PORT_OVERRUN_ERR_F, 2);
+        ASSERT_EQ(set(portInfo, 3, info), 0U);
+        ASSERT_EQ(set(portInfo, 4, info), 0U);
+        while (node.deadline() != Time::max()) { // what is reported already is heard
+            now = node.deadline();
+            node.onTime(now);
+            for (auto mad : notices())
+                repress(mad);
+        }
+    }
+
+    // Traps that have left for the SM, as MADs.
+    std::vector<io::Bytes> notices()
+    {
+        std::vector<io::Bytes> found;
+        for (const auto &packet : sent(1, Lane::management))
+            if (const auto mad = madOf(packet); mad[3] == static_cast<int>(ib::Method::trap))
+                found.push_back(mad);
+        return found;
+    }
+
+    // Number, LID and port of a notice.
+    static std::array<std::uint64_t, 3> noticeOf(const io::Bytes &mad)
+    {
+        return {io::read<2>(mad, 64 + 4), io::read<2>(mad, 64 + 12), mad[64 + 14]};
+    }
+
+    void repress(io::Bytes &mad)
+    {
+        mad[3] = 7;
+        receive(1, onLane15(mad, switchLid, smLid));
+    }
+
+    void broken(std::uint8_t port)
+    {
+        node.receive(port, {.bytes = data(11), .isCorrupted = true}, now);
+    }
+
+    std::uint64_t count(std::uint8_t port, Counter counter) const
+    {
+        return node.port(port).counters.get(counter);
+    }
+};
+
+using Notice = std::array<std::uint64_t, 3>;
+
+TEST_F(TrapTest, BrokenPacketsBeyondTheThresholdAreReported)
+{
+    broken(3);
+    broken(3);
+    EXPECT_TRUE(notices().empty());
+    broken(3);
+    const auto found = notices();
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0][64], 0x81); // generic, urgent
+    EXPECT_EQ(noticeOf(found[0]), (Notice{129, switchLid, 3}));
+    EXPECT_EQ(count(3, Counter::localIntegrity), 1U);
+    EXPECT_EQ(count(3, Counter::symbolError), 3U);
+    EXPECT_EQ(count(3, Counter::rcvErrors), 3U);
+}
+
+TEST_F(TrapTest, GoodPacketsMakeUpForBrokenOnes)
+{
+    for (int i = 0; i < 10; ++i) {
+        broken(3);
+        receive(3, data(12));
+        sent(2, Lane::data);
+    }
+    EXPECT_TRUE(notices().empty());
+    EXPECT_EQ(count(3, Counter::localIntegrity), 0U);
+}
+
+TEST_F(TrapTest, OnePortAfterTheOtherIsReportedUntilTheSmHasHeard)
+{
+    for (const int port : {3, 4, 4})
+        for (int i = 0; i < 3; ++i)
+            broken(static_cast<std::uint8_t>(port));
+    auto found = notices();
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(noticeOf(found[0]), (Notice{129, switchLid, 3}));
+    now = node.deadline();
+    node.onTime(now); // again
+    found = notices();
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(noticeOf(found[0]), (Notice{129, switchLid, 3}));
+    repress(found[0]);
+    EXPECT_TRUE(notices().empty()); // not before SubnetTimeOut
+    EXPECT_GT(node.deadline(), now);
+    now = node.deadline();
+    node.onTime(now);
+    found = notices();
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(noticeOf(found[0]), (Notice{129, switchLid, 4}));
+    repress(found[0]);
+    EXPECT_EQ(node.deadline(), Time::max());
+}
+
+TEST_F(TrapTest, OverrunsInPeriodsInARowAreReported)
+{
+    const auto overrun = [this] {
+        node.cableError(3, Node::CableError::overrun, now);
+        now += std::chrono::milliseconds(20);
+    };
+    overrun();
+    overrun();
+    now += std::chrono::seconds(1); // not in a row
+    overrun();
+    node.cableError(3, Node::CableError::overrun, now - std::chrono::milliseconds(10));
+    overrun();
+    EXPECT_TRUE(notices().empty());
+    overrun();
+    const auto found = notices();
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(noticeOf(found[0]), (Notice{130, switchLid, 3}));
+    EXPECT_EQ(count(3, Counter::bufferOverrun), 1U);
+}
+
+TEST_F(TrapTest, NobodyIsToldWithoutASm)
+{
+    Attribute info = get(portInfo, 0);
+    setField(info, IB_PORT_SMLID_F, 0);
+    ASSERT_EQ(set(portInfo, 0, info), 0U);
+    node.cableError(3, Node::CableError::silent, now);
+    EXPECT_TRUE(notices().empty());
+    EXPECT_EQ(node.deadline(), Time::max());
+}
+
+class CableTrapTest : public FabricWorld
+{
+  protected:
+    const PortCounters &counters() { return fabric.node(port("S-1:1").node)->port(1).counters; }
+};
+
+TEST_F(CableTrapTest, FramesThatAreBrokenCountAtTheirPort)
+{
+    steps(20);
+    ASSERT_TRUE(host.isUp());
+    io::Bytes frame = host.header(link::FrameType::ack).frame({});
+    frame[20] ^= 1;
+    host.sendRaw(frame);
+    steps(1);
+    EXPECT_EQ(counters().get(Counter::symbolError), 1U);
+    EXPECT_EQ(counters().get(Counter::rcvErrors), 1U);
+    host.sendFrame(io::Bytes(24), 1, now); // a packet of no length
+    steps(2);
+    EXPECT_EQ(counters().get(Drop::malformed), 1U);
+    EXPECT_TRUE(host.isUp());
+}
+
+} // namespace
+} // namespace openipoib::fabric
