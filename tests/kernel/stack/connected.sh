@@ -65,13 +65,16 @@ traced join 'gid=ff12:401b:ffff:.* status=0 lid=0xc'
 traced path 'gid=fe80:.* status=0 lid=0x'
 echo 0 >$TRACING/events/ipoib/enable
 
+step "reason of a drop"
+echo 1 >$TRACING/events/skb/kfree_skb/enable
+ping -q -c 1 -W 1 -s 9000 -I ib0 239.1.2.3 >/dev/null || true
+wait_for 10 grep -q 'kfree_skb:.*reason: PKT_TOO_BIG' $TRACING/trace
+echo 0 >$TRACING/events/skb/kfree_skb/enable
+
 step "datagrams where the mode says so: the path MTU is learnt"
 mode 1 datagram
 [[ $(cat /sys/class/net/ib0/mtu) == 4092 ]] || fail "MTU in datagram mode"
-echo 1 >$TRACING/events/skb/kfree_skb/enable
 ping -q -c 3 -i 0.02 -W 5 -s 20000 10.0.0.2 >/run/ping || fail "mixed: $(cat /run/ping)"
-echo 0 >$TRACING/events/skb/kfree_skb/enable
-wait_for 5 grep -q 'kfree_skb:.*reason: PKT_TOO_BIG' $TRACING/trace
 mode 1 connected
 [[ $(cat /sys/class/net/ib0/mtu) == 65520 ]] || fail "the MTU set by hand is lost"
 
