@@ -87,18 +87,21 @@ static __be16 guid_info(struct sib_sma *sma, struct ib_smp *smp, bool set, struc
 
 static __be16 pkey_table(struct sib_sma *sma, struct ib_smp *smp, bool set, struct effects *fx)
 {
+	/* the upper half of the modifier is a switch port */
+	u16 block = be32_to_cpu(smp->attr_mod) & 0xFFFF;
 	__be16 *table = (__be16 *)smp->data;
+	u16 *pkeys;
 	int i;
 
-	/* the upper half of the modifier is a switch port */
-	if (be32_to_cpu(smp->attr_mod) & 0xFFFF)
+	if (block >= SIB_NUM_PKEYS / SIB_PKEY_BLOCK)
 		return STATUS_BAD_FIELD;
-	for (i = 0; i < SIB_NUM_PKEYS; i++) {
-		if (set && sma->pkeys[i] != be16_to_cpu(table[i])) {
-			WRITE_ONCE(sma->pkeys[i], be16_to_cpu(table[i]));
+	pkeys = &sma->pkeys[block * SIB_PKEY_BLOCK];
+	for (i = 0; i < SIB_PKEY_BLOCK; i++) {
+		if (set && pkeys[i] != be16_to_cpu(table[i])) {
+			WRITE_ONCE(pkeys[i], be16_to_cpu(table[i]));
 			fx->events |= SIB_EV_PKEY;
 		}
-		table[i] = cpu_to_be16(sma->pkeys[i]);
+		table[i] = cpu_to_be16(pkeys[i]);
 	}
 	return 0;
 }

@@ -15,7 +15,8 @@
 /* An OUI from the range that is administered locally: no company's */
 #define SIB_VENDOR_ID	0x025342
 #define SIB_DEVICE_ID	0x51B0
-#define SIB_NUM_PKEYS	32
+#define SIB_NUM_PKEYS	128
+#define SIB_PKEY_BLOCK	32	/* entries in an SMP, IBA 14.2.5.7 */
 #define SIB_NUM_GUIDS	8
 #define SIB_NODE_DESC_LEN	64
 

@@ -218,7 +218,25 @@ static void pkey_table_entries(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sib_sma_pkey_find(&a->sma, 0x0001, -1), 31);
 	KUNIT_EXPECT_EQ(test, set(test, IB_SMP_ATTR_PKEY_TABLE, 0), 0);
 	KUNIT_EXPECT_EQ(test, a->num_events, 1U);
-	KUNIT_EXPECT_NE(test, get(test, IB_SMP_ATTR_PKEY_TABLE, 1), 0);
+}
+
+static void pkey_table_blocks(struct kunit *test)
+{
+	struct agent *a = test->priv;
+	const u32 last = SIB_NUM_PKEYS / SIB_PKEY_BLOCK - 1;
+	__be16 *in = (void *)a->in.data, *got = (void *)a->out.data;
+
+	in[31] = cpu_to_be16(0x8001);
+	KUNIT_EXPECT_EQ(test, set(test, IB_SMP_ATTR_PKEY_TABLE, last), 0);
+	KUNIT_EXPECT_EQ(test, sib_sma_pkey_find(&a->sma, 0x0001, -1), SIB_NUM_PKEYS - 1);
+	KUNIT_EXPECT_EQ(test, get(test, IB_SMP_ATTR_PKEY_TABLE, 0), 0);
+	KUNIT_EXPECT_EQ(test, be16_to_cpu(got[0]), 0xFFFF);
+	KUNIT_EXPECT_EQ(test, be16_to_cpu(got[31]), 0);
+	KUNIT_EXPECT_EQ(test, get(test, IB_SMP_ATTR_PKEY_TABLE, last), 0);
+	KUNIT_EXPECT_EQ(test, be16_to_cpu(got[31]), 0x8001);
+	KUNIT_EXPECT_NE(test, get(test, IB_SMP_ATTR_PKEY_TABLE, last + 1), 0);
+	/* A HCA has one port: the number in the upper half is a switch's. */
+	KUNIT_EXPECT_EQ(test, get(test, IB_SMP_ATTR_PKEY_TABLE, 1 << 16 | last), 0);
 }
 
 /* Table of IBA vol. 1, 10.9.3: at least one of two must be a full member. */
@@ -411,6 +429,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(taking_the_link_down),
 	KUNIT_CASE(guid_info_table),
 	KUNIT_CASE(pkey_table_entries),
+	KUNIT_CASE(pkey_table_blocks),
 	KUNIT_CASE(pkey_matching),
 	KUNIT_CASE(vl_tables),
 	KUNIT_CASE(refusals),
