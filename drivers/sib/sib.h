@@ -52,12 +52,12 @@
 #define SIB_MAX_INLINE		512
 #define SIB_ACK_DELAY		12	/* 4.096 us * 2^12: a softirq may be late */
 #define SIB_MAX_MSG		0x80000000U
-#define SIB_MAX_MCAST		4096
+#define SIB_MAX_MCAST		8192
 #define SIB_MAX_MCAST_QP	256
 #define SIB_QPN_FIRST		2
 #define SIB_QPN_LAST		0xFFFFF
 #define SIB_QPN_CHUNK		1024
-#define SIB_MCAST_HASH		64
+#define SIB_MCAST_HASH		1024
 
 /* struct sib_stats - drops and errors above the link, written in port context */
 struct sib_stats {
