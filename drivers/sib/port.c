@@ -69,16 +69,18 @@ void sib_port_kick(struct sib_port *port)
 }
 
 /**
- * sib_port_poll - do at once what the port context has to do
+ * sib_port_poll - do at once what waits for this processor
  * @port: the port
  *
  * A process that polls for a completion would keep ksoftirqd, which is to bring
- * it, from the processor. Context: process.
+ * it, from the processor; a tasklet is not left to ksoftirqd. Nothing is done if
+ * nothing waits, for every run keeps other processors from the port.
+ * Context: process.
  */
 void sib_port_poll(struct sib_port *port)
 {
 	local_bh_disable();
-	if (!test_bit(RUN_ACTIVE, &port->run))
+	if (local_softirq_pending() && !test_bit(RUN_ACTIVE, &port->run))
 		tasklet_schedule(&port->task);
 	local_bh_enable();
 }
