@@ -4,6 +4,8 @@
  */
 #include <linux/bug.h>
 #include <linux/errno.h>
+#include <linux/minmax.h>
+#include <linux/module.h>
 
 #include "limit.h"
 
@@ -16,6 +18,11 @@ static const int max_of[SIB_KINDS] = {
 	[SIB_KIND_SRQ] = 65536,
 };
 
+static unsigned int max_srq = 65536;
+module_param(max_srq, uint, 0444);
+MODULE_PARM_DESC(max_srq,
+		 "shared receive queues, up to 65536; 0 for HCAs without (default 65536)");
+
 /**
  * sib_limit_max - how many objects there may be at a time
  * @kind: of which kind
@@ -24,6 +31,8 @@ static const int max_of[SIB_KINDS] = {
  */
 int sib_limit_max(enum sib_kind kind)
 {
+	if (kind == SIB_KIND_SRQ)
+		return min_t(unsigned int, max_srq, max_of[kind]);
 	return max_of[kind];
 }
 
@@ -36,7 +45,7 @@ int sib_limit_max(enum sib_kind kind)
  */
 int sib_limit_take(struct sib_limit *limit, enum sib_kind kind)
 {
-	return atomic_add_unless(&limit->used[kind], 1, max_of[kind]) ? 0 : -ENOMEM;
+	return atomic_add_unless(&limit->used[kind], 1, sib_limit_max(kind)) ? 0 : -ENOMEM;
 }
 
 /**
