@@ -155,6 +155,11 @@ void ipoib_cm_push(struct ipoib_conn *conn, struct sk_buff *skb)
 	}
 	ring_chain(link, slot);
 	skb_tx_timestamp(skb);
+	/*
+	 * The completion waits for the peer's ACK: a socket that is charged
+	 * until then would have no more than two packets on their way (TCP small queues).
+	 */
+	skb_orphan(skb);
 	netdev_tx_sent_queue(netdev_get_tx_queue(intf->dev, 0), skb->len);
 	link->head++;
 	WRITE_ONCE(conn->cm->sent, conn->cm->sent + 1);
