@@ -77,6 +77,7 @@ static_assert(sizeof(struct ipoib_conn_key) == INFINIBAND_ALEN);
  * @up_since: jiffies when it came up; control
  * @failures: attempts failed in a row; control
  * @stales: of those, how often the peer held the request for an old one; control
+ * @hangups: how often in a row the peer has ended it early; control
  * @told_mtu: a packet too long for the peer has been logged; transmit queue's lock
  * @rcu: for freeing behind readers of the table
  */
@@ -97,6 +98,7 @@ struct ipoib_conn {
 	unsigned long up_since;
 	unsigned int failures;
 	unsigned int stales;
+	unsigned int hangups;
 	bool told_mtu;
 	struct rcu_head rcu;
 };

@@ -44,6 +44,7 @@ enum ipoib_conn_state {
  * @IPOIB_CONN_EV_REFUSED: the peer has refused, has not answered, or breaks
  *	connections as soon as they are made
  * @IPOIB_CONN_EV_LOST: the connection has broken
+ * @IPOIB_CONN_EV_HANGUP: the peer has ended the connection
  * @IPOIB_CONN_EV_MOVED: the path has changed
  * @IPOIB_CONN_EV_RESET: the port or the UD queue pair starts afresh
  * @IPOIB_CONN_EV_IDLE: nothing has been sent for long
@@ -58,6 +59,7 @@ enum ipoib_conn_event {
 	IPOIB_CONN_EV_STALE,
 	IPOIB_CONN_EV_REFUSED,
 	IPOIB_CONN_EV_LOST,
+	IPOIB_CONN_EV_HANGUP,
 	IPOIB_CONN_EV_MOVED,
 	IPOIB_CONN_EV_RESET,
 	IPOIB_CONN_EV_IDLE,

@@ -6,7 +6,7 @@
  * Lifetime: a sender makes an entry, control removes it, as with ipoib_dest. An
  * entry lives no longer than the path it uses.
  */
-#include <linux/jhash.h>
+#include <linux/sched/mm.h>
 
 #include "cm.h"
 #include "ipoib_trace.h"
@@ -17,6 +17,8 @@
 /* A connection that breaks this early counts as one that was refused. */
 #define CONN_PROVEN	HZ
 #define CONN_STALES_MAX	3
+/* A peer that starts anew ends its connections; one that always does wants none. */
+#define CONN_HANGUPS_MAX 3
 
 static const struct rhashtable_params conn_table_params = {
 	.key_len = sizeof(struct ipoib_conn_key),
@@ -276,10 +278,16 @@ static void conn_ask_path(struct ipoib_conn *conn)
 		ipoib_path_resolve(conn->path);
 }
 
+/*
+ * Whatever has led here: what is allocated may be what writing back dirty pages waits
+ * for, so it must not wait for that in turn.
+ */
 static void conn_connect(struct ipoib_conn *conn)
 {
+	unsigned int noio = memalloc_noio_save();
 	struct ipoib_cm_tx *link = ipoib_cm_tx_create(conn);
 
+	memalloc_noio_restore(noio);
 	if (IS_ERR(link)) {
 		netdev_dbg(conn->cm->intf->dev, "no connection to %pI6: error %ld\n",
 			   conn->key.gid.raw, PTR_ERR(link));
@@ -297,6 +305,21 @@ static void conn_forget(struct ipoib_conn *conn)
 	kfree_rcu(conn, rcu);
 }
 
+/* An end that comes early counts as a refusal; one in good order, when it recurs. */
+static enum ipoib_conn_event conn_judge_end(struct ipoib_conn *conn,
+					    enum ipoib_conn_event event)
+{
+	if (!time_before(jiffies, conn->up_since + CONN_PROVEN)) {
+		conn->failures = 0;
+		conn->hangups = 0;
+		return event;
+	}
+	if (event == IPOIB_CONN_EV_HANGUP &&
+	    ++conn->hangups <= CONN_HANGUPS_MAX)
+		return event;
+	return IPOIB_CONN_EV_REFUSED;
+}
+
 /* What the table does not count: repeated refusals, and how long it has lasted. */
 static enum ipoib_conn_event conn_judge(struct ipoib_conn *conn,
 					enum ipoib_conn_event event)
@@ -310,15 +333,13 @@ static enum ipoib_conn_event conn_judge(struct ipoib_conn *conn,
 		conn->stales = 0;
 		return event;
 	case IPOIB_CONN_EV_LOST:
+	case IPOIB_CONN_EV_HANGUP:
 		if (conn->state != IPOIB_CONN_UP)
 			return event;
 		conn->cm->stat_lost++;
 		if (conn->path)
 			set_bit(IPOIB_PATH_STALE, &conn->path->state);
-		if (time_before(jiffies, conn->up_since + CONN_PROVEN))
-			return IPOIB_CONN_EV_REFUSED;
-		conn->failures = 0;
-		return event;
+		return conn_judge_end(conn, event);
 	default:
 		return event;
 	}

@@ -201,6 +201,9 @@ static void link_handle(struct ipoib_cm_item *item, unsigned long events)
 	case IPOIB_CM_TX_REFUSED:
 		ipoib_conn_event(link->conn, IPOIB_CONN_EV_REFUSED);
 		break;
+	case IPOIB_CM_TX_HANGUP:
+		ipoib_conn_event(link->conn, IPOIB_CONN_EV_HANGUP);
+		break;
 	default:
 		ipoib_conn_event(link->conn, IPOIB_CONN_EV_LOST);
 		break;
@@ -235,7 +238,9 @@ static int link_cm_handler(struct ib_cm_id *id, const struct ib_cm_event *event)
 		break;
 	case IB_CM_DREQ_RECEIVED:
 		ib_send_cm_drep(id, NULL, 0);
-		fallthrough;
+		WRITE_ONCE(link->broken, true);
+		what = IPOIB_CM_TX_HANGUP;
+		break;
 	case IB_CM_TIMEWAIT_EXIT:
 		WRITE_ONCE(link->broken, true);
 		what = IPOIB_CM_TX_BROKEN;

@@ -9,7 +9,8 @@
  * @IPOIB_CM_TX_REP: the peer has agreed; ipoib_cm_tx.peer is valid
  * @IPOIB_CM_TX_STALE: the peer took the request for an old one
  * @IPOIB_CM_TX_REFUSED: the peer has refused or not answered
- * @IPOIB_CM_TX_BROKEN: a send has failed, or the peer has disconnected
+ * @IPOIB_CM_TX_BROKEN: a send has failed
+ * @IPOIB_CM_TX_HANGUP: the peer has disconnected
  * @IPOIB_CM_TX_DRAINED: an ending link may have completed its last send
  */
 enum ipoib_cm_tx_event {
@@ -17,6 +18,7 @@ enum ipoib_cm_tx_event {
 	IPOIB_CM_TX_STALE,
 	IPOIB_CM_TX_REFUSED,
 	IPOIB_CM_TX_BROKEN,
+	IPOIB_CM_TX_HANGUP,
 	IPOIB_CM_TX_DRAINED,
 };
 

@@ -1,0 +1,533 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Outgoing connections: what becomes of packets while one is made, refused, broken
+ * or ended, and that a thousand of them stay apart. Links, paths and the ring are
+ * fakes; the table, the states and the control queue are the driver's own.
+ */
+#define CONFIG_OPENIPOIB_CM 1
+#include "ipoib_world.h"
+
+#include "cm_tx.h"
+
+static struct ib_cq *fake_create_cq(const struct ib_cq_init_attr *attr);
+
+#undef ib_create_cq
+#define ib_create_cq(ca, handler, event, context, attr) fake_create_cq(attr)
+#define ib_destroy_cq(cq) kfree(cq)
+#include "dest.c"
+#include "cm_conn.c"
+#include "cm_dest.c"
+#include "cm.c"
+
+#define QPN		0x42
+#define THOUSAND	1200
+
+static struct {
+	struct ipoib_path *paths[8];
+	struct ipoib_path *asked;	/* the SA's answer is due */
+	struct ipoib_cm_tx *link;	/* the newest */
+	u32 links;
+	u32 ended;
+	u32 graceful;
+	u32 without_noio;
+	bool refuse;
+	u32 room;
+	u32 pushed;
+	u32 order[64];
+	u32 datagrams;
+} fake;
+
+unsigned int ipoib_nonsrq_connections = 128;
+
+static struct ib_cq *fake_create_cq(const struct ib_cq_init_attr *attr)
+{
+	return kzalloc(sizeof(struct ib_cq), GFP_KERNEL);
+}
+
+struct ipoib_cm_tx *ipoib_cm_tx_create(struct ipoib_conn *conn)
+{
+	struct ipoib_cm_tx *link;
+
+	if (!(current->flags & PF_MEMALLOC_NOIO))
+		fake.without_noio++;
+	if (fake.refuse)
+		return ERR_PTR(-ENOMEM);
+	link = kzalloc(sizeof(*link), GFP_KERNEL);
+	if (!link)
+		return ERR_PTR(-ENOMEM);
+	link->conn = conn;
+	fake.link = link;
+	fake.links++;
+	return link;
+}
+
+void ipoib_cm_tx_end(struct ipoib_cm_tx *link, bool graceful)
+{
+	fake.ended++;
+	fake.graceful += graceful;
+	kfree(link);
+}
+
+bool ipoib_cm_tx_usable(const struct ipoib_cm_tx *link)
+{
+	return !link->broken;
+}
+
+bool ipoib_cm_has_room(const struct ipoib_intf *intf)
+{
+	return fake.room;
+}
+
+void ipoib_cm_push(struct ipoib_conn *conn, struct sk_buff *skb)
+{
+	if (fake.pushed < ARRAY_SIZE(fake.order))
+		fake.order[fake.pushed] = skb->mark;
+	fake.pushed++;
+	fake.room--;
+	kfree_skb(skb);
+}
+
+void ipoib_tx_datagram(struct ipoib_intf *intf, struct sk_buff *skb)
+{
+	fake.datagrams++;
+	kfree_skb(skb);
+}
+
+struct ipoib_dest *ipoib_path_create(struct ipoib_intf *intf, const union ib_gid *gid)
+{
+	struct ipoib_path *path = fake.paths[gid->raw[15] % ARRAY_SIZE(fake.paths)];
+
+	return path ? &path->dest : NULL;
+}
+
+void ipoib_path_resolve(struct ipoib_path *path)
+{
+	fake.asked = path;
+}
+
+void ipoib_cm_doorbell(struct ipoib_intf *intf)
+{
+}
+
+void ipoib_cm_tx_tick(struct ipoib_cm *cm)
+{
+}
+
+int ipoib_cm_rx_start(struct ipoib_cm *cm)
+{
+	return 0;
+}
+
+void ipoib_cm_rx_stop(struct ipoib_cm *cm)
+{
+}
+
+void ipoib_cm_rx_tick(struct ipoib_cm *cm)
+{
+}
+
+int ipoib_cm_rxq_create(struct ipoib_cm *cm)
+{
+	return 0;
+}
+
+void ipoib_cm_rxq_destroy(struct ipoib_cm *cm)
+{
+}
+
+u32 ipoib_cm_rxq_frame_max(const struct ipoib_cm_rxq *rxq)
+{
+	return IPOIB_CM_FRAME_MAX;
+}
+
+void ipoib_tx_comp_handler(struct ib_cq *cq, void *context)
+{
+}
+
+void ipoib_intf_update_mtu(struct ipoib_intf *intf, bool connected)
+{
+}
+
+static struct ipoib_ah some_ah;
+
+static int setup(struct kunit *test)
+{
+	int err, i;
+
+	memset(&fake, 0, sizeof(fake));
+	fake.room = 1 << 20;
+	err = world_create(test);
+	if (err)
+		return err;
+	for (i = 0; i < ARRAY_SIZE(fake.paths); i++) {
+		fake.paths[i] = kunit_kzalloc(test, sizeof(*fake.paths[i]), GFP_KERNEL);
+		if (!fake.paths[i])
+			return -ENOMEM;
+		fake.paths[i]->dest.ah = &some_ah;
+		INIT_LIST_HEAD(&fake.paths[i]->conns);
+	}
+	world->ca->attrs.max_srq = 1;
+	world->ca->attrs.max_srq_sge = 16;
+	world->ca->num_comp_vectors = 1;
+	world->intf->running = true;
+	world->intf->connected = true;
+	return ipoib_cm_create(world->intf);
+}
+
+/* Control has nothing left to do, and the SA has answered. */
+static void settle(void)
+{
+	world_settle();
+	while (fake.asked) {
+		struct ipoib_path *path = fake.asked;
+
+		fake.asked = NULL;
+		clear_bit(IPOIB_PATH_STALE, &path->state);
+		ipoib_cm_path_known(path, false);
+		world_settle();
+	}
+}
+
+static void event(struct ipoib_conn *conn, enum ipoib_conn_event what)
+{
+	ipoib_conn_event(conn, what);
+	settle();
+}
+
+static void teardown(struct kunit *test)
+{
+	struct ipoib_cm *cm = world->intf->cm;
+
+	if (cm) {
+		settle();
+		ipoib_conns_event(cm, IPOIB_CONN_EV_NOPATH);
+		KUNIT_EXPECT_EQ(test, fake.links, fake.ended);
+		KUNIT_EXPECT_TRUE(test, list_empty(&cm->backlog));
+		cancel_delayed_work_sync(&cm->tick);
+		ipoib_cm_destroy(world->intf);
+	}
+	world_destroy(test);
+}
+
+/* Send packet @number to a peer. Return: it was taken. */
+static bool send_to(struct kunit *test, u32 peer, u32 number)
+{
+	union ib_gid gid = world_gid(peer);
+	struct sk_buff *skb = world_packet(test, &gid, QPN, 64);
+	bool taken;
+
+	skb->data[0] |= IPOIB_HWADDR_RC;
+	skb->mark = number;
+	netif_tx_lock_bh(world->intf->dev);
+	rcu_read_lock();
+	taken = ipoib_cm_xmit(world->intf, skb);
+	rcu_read_unlock();
+	netif_tx_unlock_bh(world->intf->dev);
+	if (!taken)
+		kfree_skb(skb);
+	return taken;
+}
+
+static struct ipoib_conn *conn_to(u32 peer)
+{
+	struct ipoib_conn_key key = { .qpn = cpu_to_be32(QPN), .gid = world_gid(peer) };
+
+	return rhashtable_lookup_fast(&world->intf->cm->conns, &key, conn_table_params);
+}
+
+/* A connection that is up, after one packet. */
+static struct ipoib_conn *connect_to(struct kunit *test, u32 peer)
+{
+	struct ipoib_conn *conn;
+
+	KUNIT_ASSERT_TRUE(test, send_to(test, peer, 0));
+	settle();
+	conn = conn_to(peer);
+	KUNIT_ASSERT_NOT_NULL(test, conn);
+	KUNIT_ASSERT_EQ(test, conn->state, IPOIB_CONN_REQ);
+	event(conn, IPOIB_CONN_EV_REP);
+	KUNIT_ASSERT_EQ(test, conn->state, IPOIB_CONN_UP);
+	return conn;
+}
+
+static void one_packet_makes_a_connection(struct kunit *test)
+{
+	connect_to(test, 1);
+	KUNIT_EXPECT_EQ(test, fake.links, 1U);
+	KUNIT_EXPECT_EQ(test, fake.pushed, 1U);
+	KUNIT_EXPECT_EQ(test, world->dropped + fake.datagrams, 0U);
+}
+
+/* Multicast, and peers whose address does not offer connections. */
+static void what_goes_as_datagrams(struct kunit *test)
+{
+	union ib_gid gid = world_gid(1);
+	struct sk_buff *skb = world_packet(test, &gid, QPN, 64);
+
+	KUNIT_EXPECT_FALSE(test, ipoib_cm_xmit(world->intf, skb));
+	memset(skb->data + 4, 0xff, 16);
+	skb->data[0] |= IPOIB_HWADDR_RC;
+	put_unaligned_be32(IB_MULTICAST_QPN, skb->data);
+	KUNIT_EXPECT_FALSE(test, ipoib_cm_xmit(world->intf, skb));
+	kfree_skb(skb);
+	settle();
+	KUNIT_EXPECT_EQ(test, fake.links, 0U);
+}
+
+/* Whenever a packet comes around the REP, it leaves, and in its turn. */
+static void no_packet_is_stranded_around_the_rep(struct kunit *test)
+{
+	struct ipoib_intf *intf = world->intf;
+	struct ipoib_conn *conn;
+	u32 i;
+
+	for (i = 0; i < 10; i++)
+		KUNIT_EXPECT_TRUE(test, send_to(test, 1, i));
+	settle();
+	conn = conn_to(1);
+	for (; i < 20; i++)
+		KUNIT_EXPECT_TRUE(test, send_to(test, 1, i));
+	fake.room = 5;			/* the ring is nearly full when the REP comes */
+	event(conn, IPOIB_CONN_EV_REP);
+	KUNIT_EXPECT_EQ(test, fake.pushed, 5U);
+	for (; i < 30; i++)
+		KUNIT_EXPECT_TRUE(test, send_to(test, 1, i));
+	KUNIT_EXPECT_EQ(test, fake.pushed, 5U);
+	KUNIT_EXPECT_TRUE(test, ipoib_cm_has_backlog(intf));
+	while (fake.pushed < 30) {
+		u32 before = fake.pushed;
+
+		fake.room = 7;
+		netif_tx_lock_bh(intf->dev);
+		ipoib_cm_send_backlog(intf);
+		netif_tx_unlock_bh(intf->dev);
+		KUNIT_ASSERT_GT(test, fake.pushed, before);
+	}
+	for (i = 0; i < 30; i++)
+		KUNIT_EXPECT_EQ(test, fake.order[i], i);
+	KUNIT_EXPECT_FALSE(test, ipoib_cm_has_backlog(intf));
+	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&conn->hold.packets));
+}
+
+/* A link that breaks with packets behind it: they go through the next one. */
+static void packets_survive_a_broken_link(struct kunit *test)
+{
+	struct ipoib_conn *conn = connect_to(test, 1);
+
+	conn->up_since = jiffies - 2 * CONN_PROVEN;
+	fake.link->broken = true;
+	KUNIT_EXPECT_TRUE(test, send_to(test, 1, 1));
+	KUNIT_EXPECT_EQ(test, fake.pushed, 1U);
+	event(conn, IPOIB_CONN_EV_LOST);
+	KUNIT_EXPECT_EQ(test, conn->state, IPOIB_CONN_REQ);
+	KUNIT_EXPECT_EQ(test, fake.links, 2U);
+	event(conn, IPOIB_CONN_EV_REP);
+	KUNIT_EXPECT_EQ(test, fake.pushed, 2U);
+}
+
+static void a_refusal_means_datagrams(struct kunit *test)
+{
+	struct ipoib_conn *conn;
+
+	KUNIT_EXPECT_TRUE(test, send_to(test, 1, 0));
+	settle();
+	conn = conn_to(1);
+	event(conn, IPOIB_CONN_EV_REFUSED);
+	KUNIT_EXPECT_EQ(test, fake.datagrams, 1U);
+	KUNIT_EXPECT_FALSE(test, send_to(test, 1, 1));
+	KUNIT_EXPECT_EQ(test, fake.links, 1U);
+	conn->ask_at = jiffies;		/* time passes */
+	KUNIT_EXPECT_FALSE(test, send_to(test, 1, 2));
+	settle();
+	KUNIT_EXPECT_EQ(test, fake.links, 2U);
+	KUNIT_EXPECT_EQ(test, conn->state, IPOIB_CONN_RETRY);
+}
+
+/* A send that fails at once is a refusal: two hosts must not connect for ever. */
+static void a_connection_that_breaks_at_once(struct kunit *test)
+{
+	struct ipoib_conn *conn = connect_to(test, 1);
+
+	event(conn, IPOIB_CONN_EV_LOST);
+	KUNIT_EXPECT_EQ(test, conn->state, IPOIB_CONN_DATAGRAM);
+	KUNIT_EXPECT_FALSE(test, send_to(test, 1, 1));
+}
+
+/* A peer that starts anew says so: the next packet makes a connection again. */
+static void a_peer_that_hangs_up_is_asked_again(struct kunit *test)
+{
+	struct ipoib_conn *conn = connect_to(test, 1);
+	u32 i;
+
+	for (i = 0; i < CONN_HANGUPS_MAX; i++) {
+		event(conn, IPOIB_CONN_EV_HANGUP);
+		KUNIT_ASSERT_EQ(test, conn->state, IPOIB_CONN_NEW);
+		KUNIT_ASSERT_TRUE(test, send_to(test, 1, i));
+		settle();
+		KUNIT_ASSERT_EQ(test, conn->state, IPOIB_CONN_REQ);
+		event(conn, IPOIB_CONN_EV_REP);
+	}
+	KUNIT_EXPECT_EQ(test, fake.pushed, 1U + CONN_HANGUPS_MAX);
+	KUNIT_EXPECT_EQ(test, fake.datagrams, 0U);
+}
+
+/* One that does so each time wants no connections. */
+static void a_peer_that_always_hangs_up_is_left_alone(struct kunit *test)
+{
+	struct ipoib_conn *conn = connect_to(test, 1);
+	u32 i;
+
+	for (i = 0; i < CONN_HANGUPS_MAX; i++) {
+		event(conn, IPOIB_CONN_EV_HANGUP);
+		send_to(test, 1, i);
+		settle();
+		event(conn, IPOIB_CONN_EV_REP);
+	}
+	event(conn, IPOIB_CONN_EV_HANGUP);
+	KUNIT_EXPECT_EQ(test, conn->state, IPOIB_CONN_DATAGRAM);
+	KUNIT_EXPECT_TRUE(test, time_after(conn->ask_at, jiffies));
+}
+
+/* It may hang up as often as it likes when connections have lasted in between. */
+static void a_connection_that_lasts_is_forgiven(struct kunit *test)
+{
+	struct ipoib_conn *conn = connect_to(test, 1);
+	u32 i;
+
+	for (i = 0; i < 3 * CONN_HANGUPS_MAX; i++) {
+		if (i % CONN_HANGUPS_MAX == 0)
+			conn->up_since = jiffies - 2 * CONN_PROVEN;
+		event(conn, IPOIB_CONN_EV_HANGUP);
+		KUNIT_ASSERT_EQ(test, conn->state, IPOIB_CONN_NEW);
+		send_to(test, 1, i);
+		settle();
+		event(conn, IPOIB_CONN_EV_REP);
+	}
+}
+
+/* An address that fails over from one port to another and back. */
+static void a_peer_that_moves_there_and_back(struct kunit *test)
+{
+	struct ipoib_conn *first = connect_to(test, 1), *second;
+
+	first->up_since = jiffies - 2 * CONN_PROVEN;
+	second = connect_to(test, 2);
+	KUNIT_EXPECT_PTR_EQ(test, second->path, fake.paths[2]);
+	event(first, IPOIB_CONN_EV_LOST);	/* its port has failed */
+	KUNIT_EXPECT_TRUE(test, send_to(test, 1, 1));
+	settle();
+	KUNIT_EXPECT_PTR_EQ(test, fake.link->conn, first);
+	KUNIT_EXPECT_PTR_EQ(test, first->path, fake.paths[1]);
+	event(first, IPOIB_CONN_EV_REP);
+	KUNIT_EXPECT_EQ(test, fake.pushed, 3U);
+	KUNIT_EXPECT_EQ(test, second->state, IPOIB_CONN_UP);
+}
+
+static void another_path_makes_another_link(struct kunit *test)
+{
+	struct ipoib_conn *conn = connect_to(test, 1);
+
+	ipoib_cm_path_known(conn->path, true);
+	settle();
+	KUNIT_EXPECT_EQ(test, conn->state, IPOIB_CONN_REQ);
+	KUNIT_EXPECT_EQ(test, fake.links, 2U);
+	KUNIT_EXPECT_EQ(test, fake.graceful, 1U);
+	KUNIT_EXPECT_TRUE(test, send_to(test, 1, 1));
+	event(conn, IPOIB_CONN_EV_REP);
+	KUNIT_EXPECT_EQ(test, fake.pushed, 2U);
+}
+
+/* Memory for a connection may be what writing back dirty pages waits for. */
+static void links_are_made_without_waiting_for_io(struct kunit *test)
+{
+	struct ipoib_conn *conn = connect_to(test, 1);
+
+	conn->up_since = jiffies - 2 * CONN_PROVEN;
+	event(conn, IPOIB_CONN_EV_LOST);
+	send_to(test, 1, 1);
+	settle();			/* by the answer of the SA */
+	KUNIT_EXPECT_EQ(test, fake.links, 2U);
+	event(conn, IPOIB_CONN_EV_MOVED);
+	KUNIT_EXPECT_EQ(test, fake.links, 3U);
+	KUNIT_EXPECT_EQ(test, fake.without_noio, 0U);
+}
+
+static void no_memory_means_datagrams(struct kunit *test)
+{
+	fake.refuse = true;
+	KUNIT_EXPECT_TRUE(test, send_to(test, 1, 0));
+	settle();
+	KUNIT_EXPECT_EQ(test, fake.datagrams, 1U);
+	KUNIT_EXPECT_EQ(test, conn_to(1)->state, IPOIB_CONN_DATAGRAM);
+}
+
+/* Switched off with packets in every state: they go as datagrams, nothing stays. */
+static void mode_switched_off(struct kunit *test)
+{
+	connect_to(test, 1);
+	send_to(test, 2, 0);
+	settle();
+	send_to(test, 3, 0);
+	rtnl_lock();
+	KUNIT_EXPECT_EQ(test, ipoib_cm_set_mode(world->intf, false), 0);
+	rtnl_unlock();
+	settle();
+	KUNIT_EXPECT_EQ(test, fake.datagrams, 2U);
+	KUNIT_EXPECT_TRUE(test, list_empty(&world->intf->cm->conn_list));
+	KUNIT_EXPECT_EQ(test, fake.links, fake.ended);
+}
+
+static void a_thousand_peers(struct kunit *test)
+{
+	struct ipoib_cm *cm = world->intf->cm;
+	u32 i, lost = 0;
+
+	for (i = 1; i <= THOUSAND; i++)
+		connect_to(test, i);
+	KUNIT_EXPECT_EQ(test, fake.links, (u32)THOUSAND);
+	for (i = 1; i <= THOUSAND; i++)
+		lost += !send_to(test, i, i);
+	KUNIT_EXPECT_EQ(test, lost, 0U);
+	KUNIT_EXPECT_EQ(test, fake.pushed, 2U * THOUSAND);
+	KUNIT_EXPECT_EQ(test, fake.datagrams + world->dropped, 0U);
+	kunit_info(test, "%zu bytes for each of %u connections, besides its link",
+		   ksize(conn_to(1)), THOUSAND);
+	conn_to(7)->used = jiffies - CONN_IDLE - HZ;	/* one of them is idle */
+	ipoib_conns_tick(cm);
+	KUNIT_EXPECT_NULL(test, conn_to(7));
+	KUNIT_EXPECT_EQ(test, fake.ended, 1U);
+	ipoib_conns_event(cm, IPOIB_CONN_EV_STOP);
+	KUNIT_EXPECT_EQ(test, fake.ended, (u32)THOUSAND);
+	KUNIT_EXPECT_TRUE(test, list_empty(&cm->conn_list));
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(one_packet_makes_a_connection),
+	KUNIT_CASE(what_goes_as_datagrams),
+	KUNIT_CASE(no_packet_is_stranded_around_the_rep),
+	KUNIT_CASE(packets_survive_a_broken_link),
+	KUNIT_CASE(a_refusal_means_datagrams),
+	KUNIT_CASE(a_connection_that_breaks_at_once),
+	KUNIT_CASE(a_peer_that_hangs_up_is_asked_again),
+	KUNIT_CASE(a_peer_that_always_hangs_up_is_left_alone),
+	KUNIT_CASE(a_connection_that_lasts_is_forgiven),
+	KUNIT_CASE(a_peer_that_moves_there_and_back),
+	KUNIT_CASE(another_path_makes_another_link),
+	KUNIT_CASE(links_are_made_without_waiting_for_io),
+	KUNIT_CASE(no_memory_means_datagrams),
+	KUNIT_CASE(mode_switched_off),
+	KUNIT_CASE(a_thousand_peers),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "ipoib_cm_dest",
+	.init = setup,
+	.exit = teardown,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);
+
+MODULE_LICENSE("Dual MIT/GPL");
+MODULE_DESCRIPTION("KUnit: outgoing connections of an interface");
