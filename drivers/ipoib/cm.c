@@ -262,7 +262,7 @@ int ipoib_cm_set_mode(struct ipoib_intf *intf, bool connected)
 	if (connected == intf->connected)
 		return 0;
 	if (connected && !intf->cm) {
-		netdev_warn(dev, "no connected mode: the HCA has no shared receive queues\n");
+		netdev_warn(dev, "no connected mode: the HCA has no shared receive queues, and max_nonsrq_conn_qp is 0\n");
 		return -EOPNOTSUPP;
 	}
 	if (!connected)
@@ -342,7 +342,7 @@ int ipoib_cm_create(struct ipoib_intf *intf)
 	struct ipoib_cm *cm;
 	int err = -ENOMEM;
 
-	if (intf->ca->attrs.max_srq <= 0 || intf->ca->attrs.max_srq_sge <= 0)
+	if (!ipoib_cm_shared(&intf->ca->attrs) && !ipoib_nonsrq_connections)
 		return 0;
 	cm = kvzalloc(sizeof(*cm), GFP_KERNEL);
 	if (!cm)

@@ -10,7 +10,7 @@
  *  - ipoib_cm_tx: a link, the queue pair and CM ID of an outgoing connection with
  *    its ring of sends. A conn has at most one; one that is ending has no conn.
  *  - ipoib_cm_rx: the same of an incoming connection. All share the receive
- *    buffers of ipoib_cm_rxq.
+ *    buffers of ipoib_cm_rxq; without shared receive queues, each has its part.
  *
  * All three change on the control queue alone. Callbacks of the CM, of the HCA
  * and NAPI note an event in the object's ipoib_cm_item and wake the control queue.
@@ -116,35 +116,54 @@ struct ipoib_cm_rx_slot {
 	((int)ARRAY_SIZE(((struct ipoib_cm_rx_slot *)0)->pages))
 
 /**
- * struct ipoib_cm_rxq - buffers that all incoming connections share
+ * struct ipoib_cm_rx_bufs - receive buffers, of all connections or of one
+ * @pool: their pages, or NULL while there are none
+ * @slots: @size buffers; lives with @pool
+ * @size: how many
+ */
+struct ipoib_cm_rx_bufs {
+	struct page_pool *pool;
+	struct ipoib_cm_rx_slot *slots;
+	u32 size;
+};
+
+/**
+ * struct ipoib_cm_rxq - how all incoming connections receive
  * @cm: owner; constant
  * @cq: receive completions; constant while the netdev is registered
  * @napi: polls @cq
+ * @shared: the HCA has shared receive queues; constant
  * @srq: shared receive queue, while there are incoming connections; control
  *	while @napi is off, or no connection uses it
- * @pool: pages of the buffers; lives with @srq
- * @slots: @size buffers; lives with @srq
- * @size: number of buffers; constant
+ * @bufs: its buffers
+ * @size: number of buffers of all connections; constant
  * @sges: pages a buffer has; constant
+ * @parts: without shared receive queues, connections that have buffers of their
+ *	own; control
+ * @parts_max: the most there may be; constant
  * @count: counters; written by @napi
  * @wr: work requests of one refill; owned by @napi
  * @sge: their pieces
  * @refill: number of entries of @wr in use
+ * @refill_qp: queue pair that they are for, or NULL for @srq
  * @wc: completions being handled; owned by @napi
  */
 struct ipoib_cm_rxq {
 	struct ipoib_cm *cm;
 	struct ib_cq *cq;
 	struct napi_struct napi;
+	bool shared;
 	struct ib_srq *srq;
-	struct page_pool *pool;
-	struct ipoib_cm_rx_slot *slots;
+	struct ipoib_cm_rx_bufs bufs;
 	u32 size;
 	int sges;
+	u32 parts;
+	u32 parts_max;
 	struct ipoib_counters count;
 	struct ib_recv_wr wr[IPOIB_POLL_BATCH];
 	struct ib_sge sge[IPOIB_POLL_BATCH][IPOIB_CM_RX_SGE];
 	unsigned int refill;
+	struct ib_qp *refill_qp;
 	struct ib_wc wc[IPOIB_POLL_BATCH];
 };
 
@@ -253,14 +272,29 @@ void ipoib_cm_rx_show(struct ipoib_cm *cm, struct seq_file *file);
 void ipoib_cm_rx_used(struct ipoib_cm_rx *rx);
 bool ipoib_cm_rx_partial(const struct ipoib_cm_rx *rx);
 void ipoib_cm_rx_drained(struct ipoib_cm_rx *rx);
+struct ipoib_cm_rx_bufs *ipoib_cm_rx_bufs(struct ipoib_cm_rx *rx);
+void ipoib_cm_rx_returned(struct ipoib_cm_rx *rx);
 
 /* cm_rxq.c */
 #define IPOIB_CM_RX_DRAIN	U64_MAX
+
+/**
+ * ipoib_cm_shared - has a HCA shared receive queues
+ * @attrs: of the HCA
+ */
+static inline bool ipoib_cm_shared(const struct ib_device_attr *attrs)
+{
+	return attrs->max_srq > 0 && attrs->max_srq_sge > 0;
+}
 
 int ipoib_cm_rxq_create(struct ipoib_cm *cm);
 void ipoib_cm_rxq_destroy(struct ipoib_cm *cm);
 int ipoib_cm_rxq_fill(struct ipoib_cm_rxq *rxq);
 void ipoib_cm_rxq_empty(struct ipoib_cm_rxq *rxq);
+int ipoib_cm_rxq_part(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx_bufs *bufs);
+int ipoib_cm_rxq_post_part(struct ipoib_cm_rxq *rxq,
+			   const struct ipoib_cm_rx_bufs *bufs, struct ib_qp *qp);
+void ipoib_cm_rxq_unpart(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx_bufs *bufs);
 u32 ipoib_cm_rxq_frame_max(const struct ipoib_cm_rxq *rxq);
 
 #endif /* IPOIB_CM_H */

@@ -7,6 +7,7 @@
  * ERROR; the HCA says when it has taken its last buffer; then a send of ours is
  * flushed through the same completion queue, behind everything else of the queue
  * pair. One connection at a time does this, so the completion queue has room.
+ * A connection with buffers of its own has drained when all of them have come back.
  */
 #include <linux/module.h>
 #include <linux/random.h>
@@ -67,6 +68,9 @@ enum ipoib_cm_rx_state {
  * @old: the peer has made another one since; control
  * @psn: the first it receives; control
  * @partial: the peer may leave checksums to us; constant
+ * @bufs: its own receive buffers, where they are not shared; control
+ * @held: of those, with the HCA; set by control before the queue pair receives,
+ *	then receive NAPI
  * @used: jiffies of the newest message; receive NAPI
  * @deadline: jiffies by which the state has to change; control
  * @rcu: for freeing behind NAPI
@@ -82,6 +86,8 @@ struct ipoib_cm_rx {
 	bool old;
 	u32 psn;
 	bool partial;
+	struct ipoib_cm_rx_bufs bufs;
+	u32 held;
 	unsigned long used;
 	unsigned long deadline;
 	struct rcu_head rcu;
@@ -118,6 +124,28 @@ bool ipoib_cm_rx_partial(const struct ipoib_cm_rx *rx)
 	return rx->partial;
 }
 
+/**
+ * ipoib_cm_rx_bufs - receive buffers of a connection that has its own
+ * @rx: connection
+ */
+struct ipoib_cm_rx_bufs *ipoib_cm_rx_bufs(struct ipoib_cm_rx *rx)
+{
+	return &rx->bufs;
+}
+
+/**
+ * ipoib_cm_rx_returned - a buffer has come back from a queue pair that has failed
+ * @rx: connection with buffers of its own
+ *
+ * Context: receive NAPI.
+ */
+void ipoib_cm_rx_returned(struct ipoib_cm_rx *rx)
+{
+	WRITE_ONCE(rx->held, rx->held - 1);
+	if (!rx->held)
+		ipoib_cm_rx_drained(rx);
+}
+
 static void rx_qp_event(struct ib_event *event, void *context)
 {
 	struct ipoib_cm_rx *rx = context;
@@ -140,6 +168,8 @@ static int rx_create_qp(struct ipoib_cm_rx *rx)
 		.qp_context = rx,
 		.cap.max_send_wr = 1,
 		.cap.max_send_sge = 1,
+		.cap.max_recv_wr = rx->bufs.size,
+		.cap.max_recv_sge = rx->bufs.size ? rxq->sges : 0,
 	};
 	struct ib_qp *qp = ib_create_qp(rx->cm->intf->pd, &init);
 
@@ -177,7 +207,7 @@ static int rx_send_rep(struct ipoib_cm_rx *rx)
 		.responder_resources = 1,
 		.initiator_depth = 1,
 		.rnr_retry_count = RX_RNR_RETRIES,
-		.srq = 1,
+		.srq = rx->cm->rxq.shared,
 	};
 
 	ipoib_cm_data_set(&data, rx->cm->intf->qp->qp_num,
@@ -189,20 +219,48 @@ static int rx_send_rep(struct ipoib_cm_rx *rx)
 /* RTS, although nothing is sent: some HCAs flush sends in no earlier state. */
 static int rx_accept(struct ipoib_cm_rx *rx)
 {
+	struct ipoib_cm_rxq *rxq = &rx->cm->rxq;
 	int err;
 
 	/* The PSN in a REP is where its receiver begins (IBA 12.7.31). */
 	rx->psn = get_random_u32() & 0xffffff;
-	err = ipoib_cm_rxq_fill(&rx->cm->rxq);
+	err = ipoib_cm_rxq_fill(rxq);
+	if (!err)
+		err = ipoib_cm_rxq_part(rxq, &rx->bufs);
 	if (!err)
 		err = rx_create_qp(rx);
 	if (!err)
 		err = rx_set_state(rx, IB_QPS_INIT);
+	rx->held = rx->bufs.size;
+	if (!err)
+		err = ipoib_cm_rxq_post_part(rxq, &rx->bufs, rx->qp);
 	if (!err)
 		err = rx_set_state(rx, IB_QPS_RTR);
 	if (!err)
 		err = rx_set_state(rx, IB_QPS_RTS);
 	return err ?: rx_send_rep(rx);
+}
+
+/*
+ * The queue pair and its buffers. NAPI may still have completions of some that have
+ * not come back, unless it is off.
+ */
+static void rx_free_qp(struct ipoib_cm_rx *rx)
+{
+	struct ipoib_cm *cm = rx->cm;
+	bool pause = cm->listen && READ_ONCE(rx->held);
+
+	if (pause)
+		napi_disable(&cm->rxq.napi);
+	if (rx->qp)
+		ib_destroy_qp(rx->qp);
+	ipoib_cm_rxq_unpart(&cm->rxq, &rx->bufs);
+	if (!pause)
+		return;
+	napi_enable(&cm->rxq.napi);
+	local_bh_disable();
+	napi_schedule(&cm->rxq.napi);
+	local_bh_enable();
 }
 
 static void rx_free(struct ipoib_cm_rx *rx)
@@ -211,8 +269,7 @@ static void rx_free(struct ipoib_cm_rx *rx)
 	bool last;
 
 	ib_destroy_cm_id(rx->id);
-	if (rx->qp)
-		ib_destroy_qp(rx->qp);
+	rx_free_qp(rx);
 	ipoib_cm_item_end(cm, &rx->item);
 	mutex_lock(&cm->rx_lock);
 	list_del(&rx->list);
@@ -326,7 +383,8 @@ static void rx_handle(struct ipoib_cm_item *item, unsigned long events)
 		rx_flush(rx);
 	if (rx->state == IPOIB_CM_RX_FLUSHING && events & BIT(IPOIB_CM_RX_LAST))
 		rx->state = IPOIB_CM_RX_WAITING;
-	if (rx->state == IPOIB_CM_RX_DRAINING && events & BIT(IPOIB_CM_RX_DRAINED))
+	if (events & BIT(IPOIB_CM_RX_DRAINED) &&
+	    (rx->state == IPOIB_CM_RX_DRAINING || !cm->rxq.shared))
 		rx_free(rx);
 	rx_next_drain(cm);
 }
@@ -353,9 +411,10 @@ void ipoib_cm_rx_tick(struct ipoib_cm *cm)
 		if (rx->state == IPOIB_CM_RX_LIVE &&
 		    time_after(jiffies, READ_ONCE(rx->used) + idle))
 			rx_flush(rx);
-		else if (rx->state == IPOIB_CM_RX_FLUSHING && due)
+		else if (rx->state == IPOIB_CM_RX_FLUSHING && due && cm->rxq.shared)
 			rx->state = IPOIB_CM_RX_WAITING;
-		else if (rx->state == IPOIB_CM_RX_DRAINING && due)
+		else if ((rx->state == IPOIB_CM_RX_FLUSHING ||
+			  rx->state == IPOIB_CM_RX_DRAINING) && due)
 			late = rx;
 	}
 	mutex_unlock(&cm->rx_lock);

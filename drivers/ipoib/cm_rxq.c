@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * The receive buffers of connected mode: one shared receive queue for all incoming
- * connections of an interface.
+ * connections of an interface, or, where the HCA has none, a part of the buffers for
+ * each of so many connections.
  *
  * A buffer is as many single pages as the longest message needs. A message takes
  * the pages that it fills with it to the stack, and new ones take their place;
@@ -10,7 +11,9 @@
  * for what it got. Without memory the message is dropped and its buffer posted
  * again: the queue never runs dry for good.
  *
- * The queue exists while there are incoming connections.
+ * The shared queue exists while there are incoming connections; the part of a
+ * connection, as long as it. It is posted to no more once its queue pair has failed,
+ * and when all of it has come back, the connection has drained.
  */
 #include <linux/sched/mm.h>
 
@@ -19,6 +22,8 @@
 
 #define RXQ_MEMORY_DEFAULT	8
 #define RXQ_MEMORY_MAX		1024
+/* Fewer buffers than this are of little use to a connection of its own. */
+#define RXQ_PART_MIN		8
 
 static unsigned int rxq_memory = RXQ_MEMORY_DEFAULT;
 module_param_named(cm_recv_memory, rxq_memory, uint, 0444);
@@ -67,19 +72,27 @@ static void rxq_post_batch(struct ipoib_cm_rxq *rxq)
 		return;
 	rxq->refill = 0;
 	rxq->wr[n - 1].next = NULL;
-	err = ib_post_srq_recv(rxq->srq, rxq->wr, &bad);
+	err = rxq->shared ? ib_post_srq_recv(rxq->srq, rxq->wr, &bad) :
+			    ib_post_recv(rxq->refill_qp, rxq->wr, &bad);
 	rxq->wr[n - 1].next = n < IPOIB_POLL_BATCH ? &rxq->wr[n] : NULL;
 	if (unlikely(err) && net_ratelimit())
 		netdev_warn(rxq->cm->intf->dev,
 			    "the HCA refused a receive: error %d\n", err);
 }
 
-static void rxq_post(struct ipoib_cm_rxq *rxq, u32 index)
+/* @qp: the one whose buffer it is, or NULL for the shared queue */
+static void rxq_post(struct ipoib_cm_rxq *rxq,
+		     const struct ipoib_cm_rx_bufs *bufs, u32 index,
+		     struct ib_qp *qp)
 {
-	const struct ipoib_cm_rx_slot *slot = &rxq->slots[index];
-	struct ib_sge *sge = rxq->sge[rxq->refill];
+	const struct ipoib_cm_rx_slot *slot = &bufs->slots[index];
+	struct ib_sge *sge;
 	int i;
 
+	if (qp != rxq->refill_qp)
+		rxq_post_batch(rxq);
+	rxq->refill_qp = qp;
+	sge = rxq->sge[rxq->refill];
 	rxq->wr[rxq->refill].wr_id = index;
 	for (i = 0; i < rxq->sges; i++)
 		sge[i].addr = rxq_dma(rxq, slot->pages[i]);
@@ -88,13 +101,13 @@ static void rxq_post(struct ipoib_cm_rxq *rxq, u32 index)
 }
 
 /* Put new pages in the place of the first @count, or leave them all. */
-static bool rxq_replace(struct ipoib_cm_rxq *rxq, struct page **pages, int count)
+static bool rxq_replace(struct page_pool *pool, struct page **pages, int count)
 {
 	struct page *fresh[IPOIB_CM_RX_SGE];
 	int i;
 
 	for (i = 0; i < count; i++) {
-		fresh[i] = page_pool_dev_alloc_pages(rxq->pool);
+		fresh[i] = page_pool_dev_alloc_pages(pool);
 		if (unlikely(!fresh[i]))
 			goto err_free;
 	}
@@ -103,7 +116,7 @@ static bool rxq_replace(struct ipoib_cm_rxq *rxq, struct page **pages, int count
 
 err_free:
 	while (i--)
-		page_pool_recycle_direct(rxq->pool, fresh[i]);
+		page_pool_recycle_direct(pool, fresh[i]);
 	return false;
 }
 
@@ -133,7 +146,7 @@ static struct sk_buff *rxq_copy(struct ipoib_cm_rxq *rxq,
 /* Room in front of a packet that is not copied, and behind it for pulling. */
 #define RXQ_FRAME_HEAD	(IPOIB_HARD_LEN + 128)
 
-static struct sk_buff *rxq_take(struct ipoib_cm_rxq *rxq,
+static struct sk_buff *rxq_take(struct ipoib_cm_rxq *rxq, struct page_pool *pool,
 				struct ipoib_cm_rx_slot *slot, u32 len)
 {
 	struct ipoib_cm_rx_slot old = *slot;
@@ -144,7 +157,7 @@ static struct sk_buff *rxq_take(struct ipoib_cm_rxq *rxq,
 	skb = napi_alloc_skb(&rxq->napi, RXQ_FRAME_HEAD);
 	if (unlikely(!skb))
 		return NULL;
-	if (unlikely(!rxq_replace(rxq, slot->pages, count))) {
+	if (unlikely(!rxq_replace(pool, slot->pages, count))) {
 		napi_consume_skb(skb, 1);
 		return NULL;
 	}
@@ -212,9 +225,9 @@ static void rxq_deliver(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx *rx,
 }
 
 static void rxq_packet(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx *rx,
-		       u32 index, u32 len)
+		       const struct ipoib_cm_rx_bufs *bufs, u32 index, u32 len)
 {
-	struct ipoib_cm_rx_slot *slot = &rxq->slots[index];
+	struct ipoib_cm_rx_slot *slot = &bufs->slots[index];
 	struct ib_device *ca = rxq->cm->intf->ca;
 	struct sk_buff *skb;
 
@@ -229,7 +242,7 @@ static void rxq_packet(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx *rx,
 		ib_dma_sync_single_for_device(ca, rxq_dma(rxq, slot->pages[0]),
 					      len, DMA_FROM_DEVICE);
 	} else {
-		skb = rxq_take(rxq, slot, len);
+		skb = rxq_take(rxq, bufs->pool, slot, len);
 	}
 	if (unlikely(!skb))
 		rxq_count_drop(rxq);
@@ -240,18 +253,25 @@ static void rxq_packet(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx *rx,
 static void rxq_completion(struct ipoib_cm_rxq *rxq, const struct ib_wc *wc)
 {
 	struct ipoib_cm_rx *rx = wc->qp->qp_context;
+	struct ipoib_cm_rx_bufs *bufs;
 
 	if (unlikely(wc->wr_id == IPOIB_CM_RX_DRAIN)) {
 		ipoib_cm_rx_drained(rx);
 		return;
 	}
+	bufs = rxq->shared ? &rxq->bufs : ipoib_cm_rx_bufs(rx);
 	if (likely(wc->status == IB_WC_SUCCESS)) {
 		ipoib_cm_rx_used(rx);
-		rxq_packet(rxq, rx, wc->wr_id, wc->byte_len);
+		rxq_packet(rxq, rx, bufs, wc->wr_id, wc->byte_len);
 	} else if (wc->status != IB_WC_WR_FLUSH_ERR) {
 		rxq_count_error(rxq);
 	}
-	rxq_post(rxq, wc->wr_id);
+	if (rxq->shared)
+		rxq_post(rxq, bufs, wc->wr_id, NULL);
+	else if (likely(wc->status == IB_WC_SUCCESS))
+		rxq_post(rxq, bufs, wc->wr_id, wc->qp);
+	else
+		ipoib_cm_rx_returned(rx);
 }
 
 static int rxq_poll(struct napi_struct *napi, int budget)
@@ -294,27 +314,52 @@ static int rxq_create_srq(struct ipoib_cm_rxq *rxq)
 	return 0;
 }
 
-static int rxq_post_all(struct ipoib_cm_rxq *rxq)
+static void rxq_free_bufs(const struct ipoib_cm_rxq *rxq,
+			  struct ipoib_cm_rx_bufs *bufs)
 {
-	int err = 0;
+	u32 i;
+	int k;
+
+	for (i = 0; i < bufs->size; i++)
+		for (k = 0; k < rxq->sges; k++)
+			if (bufs->slots[i].pages[k])
+				page_pool_put_full_page(bufs->pool,
+							bufs->slots[i].pages[k],
+							false);
+	page_pool_destroy(bufs->pool);
+	bufs->pool = NULL;
+	kvfree(bufs->slots);
+}
+
+static int rxq_alloc_bufs(const struct ipoib_cm_rxq *rxq,
+			  struct ipoib_cm_rx_bufs *bufs, u32 size)
+{
+	struct page_pool *pool;
+	bool ok = true;
 	u32 i;
 
-	local_bh_disable();
-	for (i = 0; i < rxq->size && !err; i++) {
-		if (rxq_replace(rxq, rxq->slots[i].pages, rxq->sges))
-			rxq_post(rxq, i);
-		else
-			err = -ENOMEM;
+	bufs->slots = kvcalloc(size, sizeof(*bufs->slots), GFP_KERNEL);
+	if (!bufs->slots)
+		return -ENOMEM;
+	pool = ipoib_rx_create_pool(rxq->cm->intf->ca, 0, size * rxq->sges);
+	if (IS_ERR(pool)) {
+		kvfree(bufs->slots);
+		return PTR_ERR(pool);
 	}
-	if (!err)
-		rxq_post_batch(rxq);
-	rxq->refill = 0;
+	bufs->pool = pool;
+	bufs->size = size;
+	local_bh_disable();
+	for (i = 0; i < size && ok; i++)
+		ok = rxq_replace(pool, bufs->slots[i].pages, rxq->sges);
 	local_bh_enable();
-	return err;
+	if (ok)
+		return 0;
+	rxq_free_bufs(rxq, bufs);
+	return -ENOMEM;
 }
 
 /**
- * ipoib_cm_rxq_fill - make the buffers, unless they are there
+ * ipoib_cm_rxq_fill - make the shared buffers, unless they are there
  * @rxq: receive queue
  *
  * Context: control.
@@ -322,54 +367,108 @@ static int rxq_post_all(struct ipoib_cm_rxq *rxq)
  */
 int ipoib_cm_rxq_fill(struct ipoib_cm_rxq *rxq)
 {
-	struct page_pool *pool;
 	int err;
+	u32 i;
 
-	if (rxq->srq)
+	if (!rxq->shared || rxq->srq)
 		return 0;
-	rxq->slots = kvcalloc(rxq->size, sizeof(*rxq->slots), GFP_KERNEL);
-	if (!rxq->slots)
-		return -ENOMEM;
-	pool = ipoib_rx_create_pool(rxq->cm->intf->ca, 0,
-				    rxq->size * rxq->sges);
-	if (IS_ERR(pool)) {
-		kvfree(rxq->slots);
-		return PTR_ERR(pool);
-	}
-	rxq->pool = pool;
-	err = rxq_create_srq(rxq);
-	if (!err)
-		err = rxq_post_all(rxq);
+	err = rxq_alloc_bufs(rxq, &rxq->bufs, rxq->size);
 	if (err)
-		ipoib_cm_rxq_empty(rxq);
-	return err;
+		return err;
+	err = rxq_create_srq(rxq);
+	if (err) {
+		rxq_free_bufs(rxq, &rxq->bufs);
+		return err;
+	}
+	local_bh_disable();
+	for (i = 0; i < rxq->size; i++)
+		rxq_post(rxq, &rxq->bufs, i, NULL);
+	rxq_post_batch(rxq);
+	local_bh_enable();
+	return 0;
 }
 
 /**
- * ipoib_cm_rxq_empty - free the buffers
+ * ipoib_cm_rxq_empty - free the shared buffers
  * @rxq: receive queue that no queue pair uses any more
  *
  * Context: control.
  */
 void ipoib_cm_rxq_empty(struct ipoib_cm_rxq *rxq)
 {
-	u32 i;
-	int k;
-
-	if (!rxq->pool)
+	if (!rxq->srq)
 		return;
-	if (rxq->srq)
-		ib_destroy_srq(rxq->srq);
+	ib_destroy_srq(rxq->srq);
 	rxq->srq = NULL;
-	for (i = 0; i < rxq->size; i++)
+	rxq_free_bufs(rxq, &rxq->bufs);
+}
+
+/**
+ * ipoib_cm_rxq_part - make the buffers of one connection
+ * @rxq: receive queue
+ * @bufs: of the connection, empty; they stay so if the buffers are shared
+ *
+ * Context: control.
+ * Return: 0, -ENOMEM, or -ENOSPC if too many connections have some.
+ */
+int ipoib_cm_rxq_part(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx_bufs *bufs)
+{
+	int err;
+
+	if (rxq->shared)
+		return 0;
+	if (rxq->parts >= rxq->parts_max)
+		return -ENOSPC;
+	err = rxq_alloc_bufs(rxq, bufs, rxq->size / rxq->parts_max);
+	if (!err)
+		rxq->parts++;
+	return err;
+}
+
+/**
+ * ipoib_cm_rxq_post_part - give a queue pair its own buffers
+ * @rxq: receive queue
+ * @bufs: of the connection; none if the buffers are shared
+ * @qp: in INIT
+ *
+ * Context: control.
+ * Return: 0 or what the HCA says.
+ */
+int ipoib_cm_rxq_post_part(struct ipoib_cm_rxq *rxq,
+			   const struct ipoib_cm_rx_bufs *bufs, struct ib_qp *qp)
+{
+	struct ib_sge sge[IPOIB_CM_RX_SGE];
+	struct ib_recv_wr wr = { .sg_list = sge, .num_sge = rxq->sges };
+	int err = 0, k;
+	u32 i;
+
+	for (i = 0; i < bufs->size && !err; i++) {
 		for (k = 0; k < rxq->sges; k++)
-			if (rxq->slots[i].pages[k])
-				page_pool_put_full_page(rxq->pool,
-							rxq->slots[i].pages[k],
-							false);
-	page_pool_destroy(rxq->pool);
-	rxq->pool = NULL;
-	kvfree(rxq->slots);
+			sge[k] = (struct ib_sge) {
+				.addr = rxq_dma(rxq, bufs->slots[i].pages[k]),
+				.length = PAGE_SIZE,
+				.lkey = rxq->cm->intf->pd->local_dma_lkey,
+			};
+		wr.wr_id = i;
+		err = ib_post_recv(qp, &wr, NULL);
+	}
+	return err;
+}
+
+/**
+ * ipoib_cm_rxq_unpart - free the buffers of one connection
+ * @rxq: receive queue
+ * @bufs: of a connection whose queue pair is gone and whose completions nobody
+ *	handles any more; none if the buffers are shared
+ *
+ * Context: control.
+ */
+void ipoib_cm_rxq_unpart(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx_bufs *bufs)
+{
+	if (!bufs->pool)
+		return;
+	rxq_free_bufs(rxq, bufs);
+	rxq->parts--;
 }
 
 static void rxq_init_requests(struct ipoib_cm_rxq *rxq)
@@ -389,6 +488,25 @@ static void rxq_init_requests(struct ipoib_cm_rxq *rxq)
 	}
 }
 
+/* How many buffers there are, and for how many connections. */
+static void rxq_divide(struct ipoib_cm_rxq *rxq, const struct ib_device_attr *attrs)
+{
+	u32 memory = clamp(rxq_memory, 1U, (unsigned int)RXQ_MEMORY_MAX);
+	u32 pages = memory * (SZ_1M / PAGE_SIZE);
+
+	rxq->shared = ipoib_cm_shared(attrs);
+	if (rxq->shared) {
+		rxq->sges = min(attrs->max_srq_sge, IPOIB_CM_RX_SGE);
+		rxq->size = min_t(u32, pages / rxq->sges, attrs->max_srq_wr);
+		return;
+	}
+	rxq->sges = min(attrs->max_recv_sge, IPOIB_CM_RX_SGE);
+	rxq->size = min_t(u32, pages / rxq->sges, attrs->max_cqe - 1);
+	rxq->parts_max = clamp(rxq->size / RXQ_PART_MIN, 1U,
+			       ipoib_nonsrq_connections);
+	rxq->size = min(rxq->size, rxq->parts_max * (u32)attrs->max_qp_wr);
+}
+
 /**
  * ipoib_cm_rxq_create - completion queue and NAPI; no buffers yet
  * @cm: connected mode being made
@@ -403,13 +521,10 @@ int ipoib_cm_rxq_create(struct ipoib_cm *cm)
 	struct ib_cq_init_attr attr = {
 		.comp_vector = (cm->intf->port - 1) % ca->num_comp_vectors,
 	};
-	u32 memory = clamp(rxq_memory, 1U, (unsigned int)RXQ_MEMORY_MAX);
 
 	rxq->cm = cm;
 	u64_stats_init(&rxq->count.sync);
-	rxq->sges = min(ca->attrs.max_srq_sge, IPOIB_CM_RX_SGE);
-	rxq->size = min_t(u32, memory * (SZ_1M / PAGE_SIZE) / rxq->sges,
-			  ca->attrs.max_srq_wr);
+	rxq_divide(rxq, &ca->attrs);
 	/* One more for the request that ends a connection. */
 	attr.cqe = rxq->size + 1;
 	rxq->cq = ib_create_cq(ca, rxq_comp_handler, NULL, rxq, &attr);

@@ -351,6 +351,7 @@ struct ipoib_intf {
 extern struct ib_sa_client ipoib_sa_client;
 extern unsigned int ipoib_send_queue_size;
 extern unsigned int ipoib_recv_queue_size;
+extern unsigned int ipoib_nonsrq_connections;
 
 /* netdev.c */
 extern struct workqueue_struct *ipoib_rtnl_wq;

@@ -44,8 +44,7 @@ module_param_cb(recv_queue_size, &ring_size_ops, &ipoib_recv_queue_size, 0444);
 MODULE_PARM_DESC(recv_queue_size,
 		 "packets in the receive ring, a power of two from 64 to 8192 (1024)");
 
-/* Connections here need shared receive queues, so there is nothing to limit. */
-static unsigned int nonsrq_connections = 128;
+unsigned int ipoib_nonsrq_connections = 128;
 
 static int nonsrq_connections_set(const char *value, const struct kernel_param *param)
 {
@@ -68,9 +67,9 @@ static const struct kernel_param_ops nonsrq_connections_ops = {
 	.get = param_get_uint,
 };
 
-module_param_cb(max_nonsrq_conn_qp, &nonsrq_connections_ops, &nonsrq_connections, 0444);
+module_param_cb(max_nonsrq_conn_qp, &nonsrq_connections_ops, &ipoib_nonsrq_connections, 0444);
 MODULE_PARM_DESC(max_nonsrq_conn_qp,
-		 "taken for the sake of old files, 0 to 4096; without effect (128)");
+		 "incoming connections of an interface whose HCA has no shared receive queues, 0 to 4096 (128)");
 
 static struct ib_client ipoib_client;
 
