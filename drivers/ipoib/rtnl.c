@@ -46,6 +46,20 @@ static int link_set(struct ipoib_intf *intf, struct nlattr *data[])
 	return err;
 }
 
+/*
+ * A hardware address is made of port and queue pair; one that is given is ignored,
+ * for systemd-networkd makes one up for whatever it creates.
+ */
+static void link_ignore_address(struct net_device *dev, struct nlattr *tb[],
+				struct netlink_ext_ack *extack)
+{
+	if (!tb[IFLA_ADDRESS])
+		return;
+	NL_SET_ERR_MSG_ATTR(extack, tb[IFLA_ADDRESS],
+			    "ignored: the hardware address is that of port and queue pair");
+	dev->addr_assign_type = NET_ADDR_PERM;
+}
+
 /* What a new child cannot have; @parent stands for the HCA. */
 static int link_check_new(const struct ipoib_intf *parent,
 			  const struct net_device *dev, struct nlattr *tb[],
@@ -56,11 +70,6 @@ static int link_check_new(const struct ipoib_intf *parent,
 
 	if (link_wants_connected(mode))
 		mtu_max = max(mtu_max, ipoib_cm_mtu_max(parent));
-	if (tb[IFLA_ADDRESS]) {
-		NL_SET_ERR_MSG_ATTR(extack, tb[IFLA_ADDRESS],
-				    "the hardware address is that of port and queue pair");
-		return -EOPNOTSUPP;
-	}
 	if (dev->num_tx_queues != 1 || dev->num_rx_queues != 1) {
 		NL_SET_ERR_MSG(extack, "there is one queue for each direction");
 		return -EINVAL;
@@ -98,6 +107,7 @@ static int link_new(struct net *src_net, struct net_device *dev,
 	err = link_check_new(parent, dev, tb, data[IFLA_IPOIB_MODE], extack);
 	if (err)
 		return err;
+	link_ignore_address(dev, tb, extack);
 	pkey = data[IFLA_IPOIB_PKEY] ? nla_get_u16(data[IFLA_IPOIB_PKEY]) :
 				       parent->pkey;
 	err = ipoib_child_register(dev, parent, pkey, extack);

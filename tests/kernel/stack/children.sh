@@ -8,6 +8,7 @@ source "$STACK/lib.sh"
 C=(ip netns exec n2)
 MAKE=/sys/class/net/ib0/create_child
 DELETE=/sys/class/net/ib0/delete_child
+GIVEN=80:00:00:02:fe:80:00:00:00:00:00:00:02:00:00:00:00:00:00:01
 
 # refused "MESSAGE" COMMAND...: it fails and says why
 refused() {
@@ -79,8 +80,10 @@ refused 'no interface of this driver' ip link add link va name x type ipoib pkey
 refused 'the parent is missing' ip link add name x type ipoib pkey 0x8001
 refused 'more than the mode allows' ip link add link ib0 name x mtu 9000 type ipoib pkey 0x8001
 refused 'one queue' ip link add link ib0 name x numtxqueues 2 type ipoib pkey 0x8001
-refused 'that of port and queue pair' ip link add link ib0 name x address "$(cat /sys/class/net/ib0/address)" type ipoib
-ip link add link ib0 name x type ipoib pkey 0x8001
+ip link add link ib0 name x address $GIVEN type ipoib pkey 0x8001 2>/run/warning
+grep -q 'Warning: ignored: the hardware address' /run/warning || fail "$(cat /run/warning)"
+[[ $(cat /sys/class/net/x/address) != "$GIVEN" && $(ethtool -P x) == *"$(cat /sys/class/net/x/address)" ]] ||
+	fail "address $(cat /sys/class/net/x/address), permanent $(ethtool -P x)"
 refused 'cannot have children' ip link add link x name y type ipoib pkey 0x8002
 refused 'cannot be changed' ip link set x type ipoib pkey 0x8002
 [[ ! -e /sys/class/net/x/create_child && ! -e /sys/class/net/x/delete_child ]] || fail "a child offers children"
