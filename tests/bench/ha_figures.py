@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 """What ha-probe's log says about a failover, and drawings of it."""
 
+import bisect
 import statistics
 from dataclasses import dataclass
 from html import escape
@@ -20,7 +21,7 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Silence:
-    """The longest time without an answer, by the sender's clock, in seconds."""
+    """A time without an answer, by the sender's clock, in seconds."""
 
     begin: float
     end: float
@@ -44,13 +45,32 @@ def arrivals(text):
     return found
 
 
+def _sent(log, lost):
+    """When lost probes were sent, from those beside them that have come back."""
+    known = sorted((one.number, one.sent) for one in log)
+    times = []
+    for number in lost:
+        at = bisect.bisect(known, (number,))
+        (first, begin), (last, end) = known[at - 1], known[at]
+        times.append(begin + (end - begin) * (number - first) / (last - first))
+    return sorted(times)
+
+
 def silence(log):
-    """The longest Silence of a log."""
+    """The longest Silence of a log in which probes were sent that are lost, if there is one.
+
+    When a host is only kept from running for a while, probes are late, but all come back.
+    """
     if len(log) < 2:
         raise ValueError(f"only {len(log)} probes have come back")
-    before, after = max(zip(log, log[1:]), key=lambda pair: pair[1].at - pair[0].at)
     numbers = {one.number for one in log}
-    return Silence(before.at, after.at, max(numbers) - min(numbers) + 1 - len(numbers))
+    lost = sorted(set(range(min(numbers), max(numbers))) - numbers)
+    sent = _sent(log, lost)
+    pairs = [*zip(log, log[1:])]
+    losing = [(before, after) for before, after in pairs
+              if bisect.bisect(sent, after.at) > bisect.bisect(sent, before.at)]
+    before, after = max(losing or pairs, key=lambda pair: pair[1].at - pair[0].at)
+    return Silence(before.at, after.at, len(lost))
 
 
 def rhythm(log):

@@ -47,6 +47,25 @@ def test_longest_silence(log):
     assert found.lost == len(LOST)
 
 
+def test_a_host_that_did_not_run_is_no_failover():
+    """Nothing is lost in the longest of all silences."""
+    stall = 0.1
+    text = "".join(f"{number} {1e6 * number:.0f} {1e6 * number:.0f} {at:.0f}\n"
+                   for number in range(100) if number not in LOST
+                   for at in [1e6 * number + (1e9 * stall if number >= 80 else 0)])
+    found = figures.silence(figures.arrivals(text))
+    assert found.seconds == pytest.approx(0.021)
+    assert found.lost == len(LOST)
+
+
+def test_probes_that_were_kept_come_before_the_lost_ones():
+    """Some of those of the silence come back after it, before the others are missed."""
+    text = "".join(f"{number} {1e6 * number:.0f} {1e6 * number:.0f} {1e6 * at:.0f}\n"
+                   for number in range(100) if number not in range(50, 60)
+                   for at in [60 + number / 100 if 40 <= number < 60 else number])
+    assert figures.silence(figures.arrivals(text)).seconds == pytest.approx(0.0214)
+
+
 def test_silence_needs_two_answers(log):
     with pytest.raises(ValueError, match="only 1"):
         figures.silence(log[:1])
