@@ -13,7 +13,7 @@ bool has(const Items &items, const Item &item)
 
 bool belongs(const Item &item)
 {
-    return item.kind != Kind::peer;
+    return item.kind != Kind::peer && item.kind != Kind::standIn;
 }
 
 } // namespace openipoib::ha

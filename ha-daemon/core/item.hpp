@@ -29,6 +29,7 @@ enum class Kind {
     route6,
     neighbour, // set by hand
     peer,      // learnt: worth knowing on the other interface, but nobody's own
+    standIn,   // a route of ours by the standby, for when the active one's link is lost
 };
 
 struct Item {
@@ -53,8 +54,16 @@ struct Item {
 
 using Items = std::vector<Item>;
 
+// A route by the standby, instead of what the active interface has.
+struct StandIn {
+    Item of;
+    Item route;
+
+    bool operator==(const StandIn &) const = default;
+};
+
 [[nodiscard]] bool has(const Items &items, const Item &item);
-// Whether it is somebody's: a peer is not.
+// Whether it is somebody's: neither a peer nor a stand-in is.
 [[nodiscard]] bool belongs(const Item &item);
 
 } // namespace openipoib::ha

@@ -152,9 +152,9 @@ void Pair::on(const BatchDone &done)
         for (auto &[child, lane] : lanes_)
             if (lane.view.side[Side::primary].name == outcome.step.interface ||
                 lane.view.side[Side::secondary].name == outcome.step.interface) {
-                noteGuard(outcome.step, lane.view);
                 predict(outcome.step, lane.view);
             }
+        releaseGuard(outcome.step);
     }
     if (guards_.size() != guarded)
         act(Save{});
@@ -249,16 +249,21 @@ void Pair::see(LaneState &lane, bool lost)
         adopt(lane);
 }
 
-void Pair::noteGuard(const Step &step, const Lane &before)
+// Before they are set: whoever comes after has to know of it.
+void Pair::noteGuards(const Steps &steps)
 {
-    if (step.act != Act::setting || step.value != "1" || !isGuard(step.name))
-        return;
-    for (const auto &interface : before.side.values) {
-        const auto was = interface.settings.find(step.name);
-        if (interface.name == step.interface && was != interface.settings.end() &&
-            was->second == "0")
-            guards_.emplace(interface.index, step.name);
-    }
+    const std::size_t before = guards_.size();
+    for (const auto &step : steps)
+        if (isGuarding(step))
+            guards_.emplace(step.index, step.name);
+    if (guards_.size() != before)
+        act(Save{});
+}
+
+void Pair::releaseGuard(const Step &step)
+{
+    if (step.act == Act::setting && step.value == "0")
+        guards_.erase({step.index, step.name});
 }
 
 // Attempts at what is no longer called for
@@ -276,6 +281,7 @@ void Pair::forget()
         want(planDrops(lane.identity, active, standby));
         want(planStandby(active, standby, true));
         want(planPeers(active, standby, true));
+        want(planStandIns(lane.identity, active, standby, unfit(other(active_)).empty(), guards_));
         want(planGuard(active));
         want(planGuard(standby));
     }
@@ -418,6 +424,9 @@ void Pair::move(Side to, const std::string &cause)
         lane.own = without(identityOf(lane.view.side[to]), lane.identity);
     }
     attempts_.clear();
+    const LaneState &lane = lanes_[0];
+    turns_ = standsIn(lane.identity, lane.view.side[other(to)], lane.view.side[to]);
+    turned_ = false;
     announceAhead(Kind::address4);
 }
 

@@ -102,7 +102,8 @@ class Pair
     void on(const SwitchAsked &);
 
     void start();
-    void noteGuard(const Step &step, const Lane &before);
+    void noteGuards(const Steps &steps);
+    void releaseGuard(const Step &step);
     void see(LaneState &lane, bool lost);
     void forget();
     void adopt(LaneState &lane);
@@ -118,10 +119,12 @@ class Pair
     void announceAgain();
     void announce(const std::function<Items(const LaneState &, const Interface &)> &addresses);
     [[nodiscard]] Steps moveSteps();
+    [[nodiscard]] Steps turnSteps();
     [[nodiscard]] Steps puts() const;
     [[nodiscard]] Steps drops() const;
     [[nodiscard]] Steps standbySteps();
     [[nodiscard]] Steps allowed(Steps steps);
+    [[nodiscard]] bool hasTurned() const;
     [[nodiscard]] bool isSick(const Step &step) const;
     [[nodiscard]] std::string whyDead(Side side) const;
     [[nodiscard]] std::string whyBad(Side side) const;
@@ -147,6 +150,8 @@ class Pair
     std::set<int> woken_;    // indexes of interfaces that were set up once
     bool busy_ = false;      // a batch is under way
     bool moving_ = false;
+    bool turns_ = false;     // the kernel turns to the other interface at the loss of a link
+    bool turned_ = false;    // it was told of the loss
     bool told6_ = false;     // the peers, of the IPv6 addresses of the move under way
     bool addressed_ = false; // the active interface was given an address
     bool held_ = false;      // switched by hand: no failback

@@ -34,10 +34,14 @@ Steps Pair::farewell() const
 {
     Steps steps;
     for (const auto &[child, lane] : lanes_)
-        for (const auto &interface : lane.view.side.values)
+        for (const auto &interface : lane.view.side.values) {
             for (const auto &[name, value] : interface.settings)
                 if (value == "1" && guards_.contains({interface.index, name}))
                     steps.push_back({Act::setting, interface.name, interface.index, {}, name, "0"});
+            for (const auto &item : interface.items)
+                if (item.kind == Kind::standIn)
+                    steps.push_back({Act::drop, interface.name, interface.index, item, {}, {}});
+        }
     return steps;
 }
 

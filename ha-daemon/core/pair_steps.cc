@@ -49,7 +49,7 @@ void Pair::reconcile()
     if (!started_ || busy_)
         return;
     Steps steps = moving_ ? moveSteps() : Steps();
-    const bool urgent = !steps.empty();
+    const bool urgent = !steps.empty() && !hasTurned();
     if (steps.empty())
         steps = allowed(puts());
     if (steps.empty()) {
@@ -63,7 +63,14 @@ void Pair::reconcile()
     if (steps.empty())
         return;
     busy_ = true;
+    noteGuards(steps);
     act(Batch{std::move(steps), urgent});
+}
+
+// Packets go by the new interface already: the rest is in their way, if in a hurry.
+bool Pair::hasTurned() const
+{
+    return turns_ && !lanes_.at(0).view.side[other(active_)].carrier;
 }
 
 // What peers wait for. One family is done with before the other begins: told first,
@@ -71,13 +78,27 @@ void Pair::reconcile()
 // the other.
 Steps Pair::moveSteps()
 {
-    Steps steps = allowed(only(puts(), isForIpv4));
+    Steps steps = turnSteps();
+    if (steps.empty())
+        steps = allowed(only(puts(), isForIpv4));
     if (steps.empty())
         steps = allowed(only(drops(), isOfAddress4));
     if (steps.empty() && !told6_) {
         told6_ = true;
         announceAhead(Kind::address6);
     }
+    return steps;
+}
+
+// The kernel may take up to a second to see that a link is lost.
+Steps Pair::turnSteps()
+{
+    Steps steps;
+    if (!turns_ || turned_ || hasTurned() || port_[other(active_)].empty())
+        return steps;
+    turned_ = true;
+    for (const auto &[child, lane] : lanes_)
+        append(steps, planTurn(lane.view.side[other(active_)]));
     return steps;
 }
 
@@ -125,6 +146,8 @@ Steps Pair::standbySteps()
             append(steps, planGuard(lane.view.side[side]));
         if (lane.view.side[active_].up)
             append(steps, planStandby(lane.view.side[active_], standby, wake));
+        append(steps, planStandIns(lane.identity, lane.view.side[active_], standby,
+                                   unfit(other(active_)).empty(), guards_));
         if (health_[other(active_)].good())
             append(steps, planPeers(lane.view.side[active_], standby, true));
     }

@@ -14,6 +14,9 @@ namespace
 // for the addresses of the other; without the second, an address that is taken
 // away would take others along.
 constexpr std::array guards{"arp_ignore", "promote_secondaries"};
+// Of the active interface alone: while both links are lost, packets are to be dropped
+// there rather than be sent wherever else a route leads.
+constexpr auto turnsAway = "ignore_routes_with_linkdown";
 
 Step itemStep(Act act, const Interface &interface, const Item &item)
 {
@@ -25,11 +28,38 @@ Step valueStep(Act act, const Interface &interface, std::string name, std::strin
     return {act, interface.name, interface.index, {}, std::move(name), std::move(value)};
 }
 
-} // namespace
-
 bool isGuard(const std::string &name)
 {
     return std::ranges::find(guards, name) != guards.end();
+}
+
+Steps planTurning(const Interface &interface, bool away, const Journal::Guards &set)
+{
+    const auto now = interface.settings.find(turnsAway);
+    if (now == interface.settings.end())
+        return {};
+    if (away && now->second == "0")
+        return {valueStep(Act::setting, interface, turnsAway, "1")};
+    if (!away && now->second == "1" && set.contains({interface.index, turnsAway}))
+        return {valueStep(Act::setting, interface, turnsAway, "0")};
+    return {};
+}
+
+Items standInsOf(const Items &identity, const Interface &active)
+{
+    Items routes;
+    for (const auto &[of, route] : active.standIns)
+        if (has(identity, of))
+            routes.push_back(route);
+    return routes;
+}
+
+} // namespace
+
+bool isGuarding(const Step &step)
+{
+    return step.act == Act::setting && step.value == "1" &&
+           (isGuard(step.name) || step.name == turnsAway);
 }
 
 Items identityOf(const Interface &interface)
@@ -57,7 +87,7 @@ Steps planPeers(const Interface &from, const Interface &to, bool anew)
     if (!to.index)
         return steps;
     for (const auto &item : from.items) {
-        if (belongs(item))
+        if (item.kind != Kind::peer)
             continue;
         const auto known =
             std::ranges::find_if(to.items, [&](const Item &one) { return one.is(item); });
@@ -80,11 +110,46 @@ Steps planDrops(const Items &identity, const Interface &active, const Interface 
     return steps;
 }
 
+Steps planStandIns(const Items &identity, const Interface &active, const Interface &standby,
+                   bool fit, const Journal::Guards &guards)
+{
+    Steps steps;
+    const bool ready = fit && active.index && standby.index && standby.up;
+    const Items wanted = ready ? standInsOf(identity, active) : Items();
+    for (const auto &item : wanted)
+        if (!has(standby.items, item))
+            steps.push_back(itemStep(Act::put, standby, item));
+    std::ranges::move(planTurning(active, !wanted.empty(), guards), std::back_inserter(steps));
+    std::ranges::move(planTurning(standby, false, guards), std::back_inserter(steps));
+    for (const auto *one : {&active, &standby})
+        for (const auto &item : one->items)
+            if (item.kind == Kind::standIn && !(one == &standby && has(wanted, item)))
+                steps.push_back(itemStep(Act::drop, *one, item));
+    return steps;
+}
+
+bool standsIn(const Items &identity, const Interface &active, const Interface &standby)
+{
+    const auto ignored = active.settings.find(turnsAway);
+    const Items wanted = standInsOf(identity, active);
+    return ignored != active.settings.end() && ignored->second == "1" && !wanted.empty() &&
+           std::ranges::all_of(wanted, [&](const Item &item) { return has(standby.items, item); });
+}
+
+Steps planTurn(const Interface &active)
+{
+    if (!active.index || !active.up)
+        return {};
+    return {valueStep(Act::turn, active, {}, {})};
+}
+
 Steps planGuard(const Interface &interface)
 {
     Steps steps;
     if (!interface.index)
         return steps;
+    if (interface.dormant)
+        steps.push_back(valueStep(Act::wake, interface, {}, {}));
     for (const auto &[name, value] : interface.settings)
         if (value == "0" && isGuard(name))
             steps.push_back(valueStep(Act::setting, interface, name, "1"));
@@ -103,7 +168,7 @@ Steps planStandby(const Interface &active, const Interface &standby, bool wake)
         steps.push_back(valueStep(Act::mtu, standby, {}, std::to_string(active.mtu)));
     for (const auto &[name, value] : active.settings) {
         const auto there = standby.settings.find(name);
-        if (there != standby.settings.end() && there->second != value &&
+        if (name != turnsAway && there != standby.settings.end() && there->second != value &&
             !(value == "0" && isGuard(name)))
             steps.push_back(valueStep(Act::setting, standby, name, value));
     }
@@ -143,6 +208,12 @@ void predict(const Step &step, Lane &lane)
         break;
     case Act::setting:
         interface.settings[step.name] = step.value;
+        break;
+    case Act::turn:
+        interface.carrier = false;
+        break;
+    case Act::wake:
+        interface.dormant = false;
         break;
     }
 }

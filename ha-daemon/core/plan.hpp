@@ -3,10 +3,9 @@
 // nothing of it. Pure functions of what is seen.
 #pragma once
 
+#include "ha-daemon/core/journal.hpp"
 #include "ha-daemon/core/step.hpp"
 #include "ha-daemon/core/view.hpp"
-
-#include <functional>
 
 namespace openipoib::ha
 {
@@ -30,11 +29,25 @@ namespace openipoib::ha
 // it may be set up.
 [[nodiscard]] Steps planStandby(const Interface &active, const Interface &standby, bool wake);
 
-// Settings that an interface of a pair needs whatever it has now.
+// What lets the kernel itself turn from @active to @standby at the loss of a link: routes
+// by @standby that are worse than those by @active, and that these are ignored then.
+// Without a @standby that is @fit, or that is up, nothing is ignored. @guards: what has
+// been set before.
+[[nodiscard]] Steps planStandIns(const Items &identity, const Interface &active,
+                                 const Interface &standby, bool fit, const Journal::Guards &guards);
+
+// Whether @standby stands in for @active as soon as that is seen to have lost its link.
+[[nodiscard]] bool standsIn(const Items &identity, const Interface &active,
+                            const Interface &standby);
+
+// What makes the kernel see that at once.
+[[nodiscard]] Steps planTurn(const Interface &active);
+
+// What an interface of a pair needs whatever it has now.
 [[nodiscard]] Steps planGuard(const Interface &interface);
 
-// Whether @name is one of those.
-[[nodiscard]] bool isGuard(const std::string &name);
+// Whether @step sets what has to be put back in the end.
+[[nodiscard]] bool isGuarding(const Step &step);
 
 // What will be seen once @step has been done.
 void predict(const Step &step, Lane &lane);

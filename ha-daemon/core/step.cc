@@ -22,6 +22,8 @@ std::string kindText(Kind kind)
         return "neighbour";
     case Kind::peer:
         return "peer";
+    case Kind::standIn:
+        return "stand-in";
     }
     return "?";
 }
@@ -43,6 +45,10 @@ std::string Step::text() const
         return interface + ": MTU " + value;
     case Act::setting:
         return interface + ": " + name + " " + value;
+    case Act::turn:
+        return interface + ": turn away";
+    case Act::wake:
+        return interface + ": wake";
     }
     return "?";
 }

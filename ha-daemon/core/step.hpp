@@ -17,6 +17,8 @@ enum class Act {
     mode,    // value: "connected" or "datagram"
     mtu,     // value: bytes
     setting, // name, value: a sysctl of the interface, or "umcast"
+    turn,    // have the kernel see at once that its carrier is lost
+    wake,    // it has been turned away from, but has a carrier
 };
 
 struct Step {

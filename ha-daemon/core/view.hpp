@@ -37,6 +37,7 @@ struct Interface {
     bool infiniband = false;
     bool up = false;      // as the administrator has set it
     bool carrier = false; // as far as rtnetlink says
+    bool dormant = false; // though it has a carrier
     std::uint16_t pkey = 0;
     unsigned mtu = 0;                            // bytes
     std::optional<bool> connected;               // nullopt: the driver does not say
@@ -44,6 +45,7 @@ struct Interface {
     bool router = false;                         // forwards IPv6
     io::Bytes hardware;                          // address
     Items items;                                 // of each kind in the kernel's order
+    std::vector<StandIn> standIns;               // what the other one needs to stand in for it
     std::map<std::string, std::string> settings; // "arp_ignore" -> "0"
 };
 

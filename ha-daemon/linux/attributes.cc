@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include "ha-daemon/linux/attributes.hpp"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
+#include <array>
 
 namespace openipoib::ha
 {
@@ -54,6 +57,15 @@ std::string textIn(io::View value)
 {
     const auto end = std::ranges::find(value, 0);
     return {value.begin(), end};
+}
+
+std::string addressText(int family, io::View bytes)
+{
+    std::array<char, INET6_ADDRSTRLEN> out{};
+    const std::size_t length = family == AF_INET ? 4 : 16;
+    if (bytes.size() != length || !::inet_ntop(family, bytes.data(), out.data(), out.size()))
+        return "?";
+    return out.data();
 }
 
 } // namespace openipoib::ha

@@ -45,5 +45,7 @@ template <typename T> [[nodiscard]] io::View attributesOf(io::View bytes)
 
 [[nodiscard]] std::uint32_t numberIn(io::View value);
 [[nodiscard]] std::string textIn(io::View value);
+// "?" if it is none. @family: AF_*
+[[nodiscard]] std::string addressText(int family, io::View bytes);
 
 } // namespace openipoib::ha

@@ -2,9 +2,11 @@
 #include "ha-daemon/linux/kernel.hpp"
 
 #include "ha-daemon/linux/pieces.hpp"
+#include "ha-daemon/linux/route.hpp"
 #include "io/file.hpp"
 
 #include <linux/fib_rules.h>
+#include <linux/if.h>
 #include <linux/if_addr.h>
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
@@ -23,8 +25,9 @@ using netlink::Link;
 using netlink::Message;
 
 constexpr std::array<unsigned char, 2> families{AF_INET, AF_INET6};
-constexpr std::array settings{"arp_accept", "arp_announce", "arp_filter",
-                              "arp_ignore", "arp_notify",   "promote_secondaries"};
+constexpr std::array settings{"arp_accept",         "arp_announce", "arp_filter",
+                              "arp_ignore",         "arp_notify",   "ignore_routes_with_linkdown",
+                              "promote_secondaries"};
 
 std::string folderOf(const std::string &interface)
 {
@@ -68,6 +71,7 @@ Interface describe(const Link &link)
     out.infiniband = link.isInfiniband();
     out.up = link.isUp();
     out.carrier = link.isRunning();
+    out.dormant = out.carrier && link.operState == IF_OPER_DORMANT;
     out.mtu = link.mtu;
     out.enslaved = link.master != 0;
     out.router = io::readLine("/proc/sys/net/ipv6/conf/" + link.name + "/forwarding") == "1";
@@ -200,6 +204,9 @@ io::Result<void> Kernel::pieces(std::vector<Lane> &lanes, Time now)
             if (!done && done.error().code != EOPNOTSUPP && done.error().code != EAFNOSUPPORT)
                 return done;
         }
+    for (auto &lane : lanes)
+        for (auto &interface : lane.side.values)
+            interface.standIns = standInsFor(interface.items);
     return {};
 }
 
@@ -254,6 +261,11 @@ io::Result<void> Kernel::change(const Step &step)
         return io::writeFile(folderOf(step.interface) + "mode", step.value + "\n");
     case Act::setting:
         return io::writeFile(settingPath(step.interface, step.name), step.value + "\n");
+    case Act::turn:
+        // Up to a second before it looks at the carrier itself, and then comes to "down".
+        return netlink::setOperState(socket_, *known, IF_OPER_DORMANT);
+    case Act::wake:
+        return netlink::setOperState(socket_, *known, IF_OPER_UP);
     case Act::put:
     case Act::drop:
         break;

@@ -2,8 +2,8 @@
 #include "ha-daemon/linux/pieces.hpp"
 
 #include "ha-daemon/linux/attributes.hpp"
+#include "ha-daemon/linux/route.hpp"
 
-#include <arpa/inet.h>
 #include <linux/fib_rules.h>
 #include <linux/if_addr.h>
 #include <linux/neighbour.h>
@@ -35,15 +35,6 @@ io::View payload(const nlmsghdr *message)
 {
     return {static_cast<const std::uint8_t *>(nlmsg_data(message)),
             static_cast<std::size_t>(nlmsg_datalen(message))};
-}
-
-std::string addressText(int family, io::View bytes)
-{
-    std::array<char, INET6_ADDRSTRLEN> out{};
-    const std::size_t length = family == AF_INET ? 4 : 16;
-    if (bytes.size() != length || !::inet_ntop(family, bytes.data(), out.data(), out.size()))
-        return "?";
-    return out.data();
 }
 
 // fe80:: and the GUID of the port, as the kernel makes it
@@ -149,15 +140,11 @@ bool changeLegs(io::Bytes &legs, int from, int to)
 struct RouteParts {
     bool own = false;
     bool byObject = false; // a nexthop object says where to
-    std::uint32_t table = 0;
-    std::uint32_t metric = 0;
-    std::string destination = "default";
-    std::string gateway;
 };
 
-RouteParts keepRoute(io::View from, const rtmsg &fixed, const Link &link, Item &item)
+RouteParts keepRoute(io::View from, const Link &link, Item &item)
 {
-    RouteParts parts{.table = fixed.rtm_table, .gateway = {}};
+    RouteParts parts;
     eachAttribute(from, [&](int type, io::View value) {
         if (type == RTA_OIF) {
             parts.own = parts.own || static_cast<int>(numberIn(value)) == link.index;
@@ -168,17 +155,7 @@ RouteParts keepRoute(io::View from, const rtmsg &fixed, const Link &link, Item &
         } else if (type != RTA_CACHEINFO) {
             putAttribute(item.body, type, value);
         }
-        if (type == RTA_TABLE)
-            parts.table = numberIn(value);
-        else if (type == RTA_PRIORITY)
-            parts.metric = numberIn(value);
-        else if (type == RTA_DST)
-            parts.destination =
-                addressText(fixed.rtm_family, value) + "/" + std::to_string(fixed.rtm_dst_len);
-        else if (type == RTA_GATEWAY)
-            parts.gateway = addressText(fixed.rtm_family, value);
-        else if (type == RTA_NH_ID)
-            parts.byObject = true;
+        parts.byObject = parts.byObject || type == RTA_NH_ID;
     });
     return parts;
 }
@@ -198,20 +175,15 @@ std::optional<Item> readRoute(io::View bytes, const Link &link)
         return std::nullopt;
     Item item;
     item.kind = fixed.rtm_family == AF_INET ? Kind::route4 : Kind::route6;
+    if (fixed.rtm_protocol == standInProtocol)
+        item.kind = Kind::standIn;
     fixed.rtm_flags &= routeFlags;
     putFixed(item.body, fixed);
-    const RouteParts parts = keepRoute(attributesOf<rtmsg>(bytes), fixed, link, item);
-    if (!parts.own || parts.byObject || parts.table == RT_TABLE_LOCAL)
+    const RouteParts parts = keepRoute(attributesOf<rtmsg>(bytes), link, item);
+    const RouteWords words = wordsOf(item.body);
+    if (!parts.own || parts.byObject || words.table == RT_TABLE_LOCAL)
         return std::nullopt;
-    item.key = parts.destination;
-    if (item.kind == Kind::route6 && !parts.gateway.empty())
-        item.key += " via " + parts.gateway;
-    if (parts.table != RT_TABLE_MAIN)
-        item.key += " table " + std::to_string(parts.table);
-    if (parts.metric)
-        item.key += " metric " + std::to_string(parts.metric);
-    if (fixed.rtm_tos)
-        item.key += " tos " + std::to_string(fixed.rtm_tos);
+    item.key = routeKey(item.kind, words);
     return item;
 }
 
@@ -373,6 +345,8 @@ io::Bytes bodyFor(const Item &item, int index, const std::string &name, bool lab
     case Kind::neighbour:
     case Kind::peer:
         return neighbourBody(item, index);
+    case Kind::standIn:
+        return routeBody(item, index);
     }
     return {};
 }
@@ -400,6 +374,8 @@ MessageTypes typesOf(const Item &item)
     case Kind::neighbour:
     case Kind::peer:
         return {RTM_NEWNEIGH, RTM_DELNEIGH, NLM_F_CREATE | NLM_F_REPLACE};
+    case Kind::standIn:
+        return {RTM_NEWROUTE, RTM_DELROUTE, NLM_F_CREATE | NLM_F_APPEND};
     }
     return {};
 }

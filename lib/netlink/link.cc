@@ -167,6 +167,13 @@ io::Result<void> setMtu(Socket &socket, const Link &link, unsigned mtu)
     return socket.request(message, link.name + ": MTU " + std::to_string(mtu));
 }
 
+io::Result<void> setOperState(Socket &socket, const Link &link, std::uint8_t operState)
+{
+    Message message = change(link, 0, 0);
+    message.put(IFLA_OPERSTATE, operState);
+    return socket.request(message, link.name + ": state " + std::to_string(operState));
+}
+
 io::Result<void> setMaster(Socket &socket, const Link &link, int master)
 {
     Message message = change(link, 0, 0);

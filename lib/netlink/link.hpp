@@ -53,6 +53,9 @@ struct Link {
 [[nodiscard]] io::Result<void> setUp(Socket &socket, const Link &link, bool up);
 // Errors: EINVAL beyond what the driver takes.
 [[nodiscard]] io::Result<void> setMtu(Socket &socket, const Link &link, unsigned mtu);
+// IF_OPER_DORMANT or IF_OPER_UP; the kernel takes a change only where it is one.
+[[nodiscard]] io::Result<void> setOperState(Socket &socket, const Link &link,
+                                            std::uint8_t operState);
 // Put the link into a bond (or bridge); master 0 takes it out.
 [[nodiscard]] io::Result<void> setMaster(Socket &socket, const Link &link, int master);
 // A new interface for a partition of the parent's port. Errors: EEXIST,

@@ -24,7 +24,10 @@ void furnish(World &world)
 // What happens between the kill and the restart
 enum class Meanwhile { nothing, mended, otherFails };
 
-bool killedDuringFailover(int steps, Meanwhile meanwhile)
+// Whether the network stack says that the link is lost, in time or at all
+enum class Link { said, silent };
+
+bool killedDuringFailover(int steps, Meanwhile meanwhile, Link link)
 {
     World world;
     furnish(world);
@@ -32,30 +35,44 @@ bool killedDuringFailover(int steps, Meanwhile meanwhile)
     world.stepsUntilKill = steps;
     world.kernel.port[Side::primary] = "the port is down";
     world.announcePort(Side::primary);
+    if (link == Link::said)
+        world.kernel.side[Side::primary].carrier = false;
+    world.deliverAll();
+    if (link == Link::said)
+        world.announceLink(Side::primary);
+    world.deliverAll();
+    world.pass(50ms);
     world.deliverAll();
     const bool killed = !world.pair;
     world.stepsUntilKill = -1;
     for (const auto &one : identity)
         EXPECT_GE(world.kernel.holders(one), 1) << one.key << " after " << steps << " steps";
-    if (meanwhile != Meanwhile::nothing)
+    if (meanwhile != Meanwhile::nothing) {
         world.kernel.port[Side::primary] = "";
+        world.kernel.side[Side::primary].carrier = true;
+    }
     if (meanwhile == Meanwhile::otherFails)
         world.kernel.port[Side::secondary] = "the port is down";
     world.start();
     world.quiesce();
     EXPECT_TRUE(world.kernel.good(world.active()));
     world.expectOn(world.active(), identity);
+    world.expectStandIns();
+    world.stop();
+    world.expectNothingLeft();
     return killed;
 }
 
 TEST(HaCrash, KilledAfterEachStepOfAFailover)
 {
-    for (const auto meanwhile : {Meanwhile::nothing, Meanwhile::mended, Meanwhile::otherFails}) {
-        int steps = 0;
-        while (killedDuringFailover(steps, meanwhile))
-            ++steps;
-        EXPECT_GE(steps, 12) << "the failover was shorter than it can be";
-    }
+    for (const auto link : {Link::said, Link::silent})
+        for (const auto meanwhile :
+             {Meanwhile::nothing, Meanwhile::mended, Meanwhile::otherFails}) {
+            int steps = 0;
+            while (killedDuringFailover(steps, meanwhile, link))
+                ++steps;
+            EXPECT_GE(steps, 20) << "the failover was shorter than it can be";
+        }
 }
 
 class Chaos
@@ -151,6 +168,9 @@ TEST(HaChaos, AnyOrderOfEventsEndsWithTheIdentityOnOneGoodInterface)
         chaos.settle();
         ASSERT_TRUE(chaos.world.kernel.good(chaos.world.active())) << "seed " << seed;
         chaos.world.expectOn(chaos.world.active(), identity);
+        chaos.world.expectStandIns();
+        chaos.world.stop();
+        chaos.world.expectNothingLeft();
         ASSERT_FALSE(testing::Test::HasFailure()) << "seed " << seed;
     }
 }

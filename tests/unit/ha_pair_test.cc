@@ -27,13 +27,21 @@ class HaPair : public testing::Test
     }
     void cut(Side side)
     {
-        world.kernel.port[side] = "the port is down";
-        world.announcePort(side);
-        world.deliverAll();
+        world.kernel.side[side].carrier = false;
+        cutPort(side);
+        link(side);
     }
     void mend(Side side)
     {
         world.kernel.port[side] = "";
+        world.announcePort(side);
+        world.kernel.side[side].carrier = world.kernel.side[side].up;
+        link(side);
+    }
+    // The HCA speaks before the network stack does.
+    void cutPort(Side side)
+    {
+        world.kernel.port[side] = "the port is down";
         world.announcePort(side);
         world.deliverAll();
     }
@@ -56,10 +64,13 @@ TEST_F(HaPair, NothingIsMovedWithoutCause)
     world.quiesce();
     EXPECT_EQ(world.active(), Side::primary);
     world.expectOn(Side::primary, identity);
-    EXPECT_EQ(world.done,
-              (std::vector<std::string>{"ib0: arp_ignore 1", "ib0: promote_secondaries 1",
-                                        "ib1: arp_ignore 1", "ib1: promote_secondaries 1",
-                                        "ib1: add peer 10.0.0.2"}));
+    EXPECT_EQ(
+        world.done,
+        (std::vector<std::string>{
+            "ib0: arp_ignore 1", "ib0: promote_secondaries 1", "ib1: arp_ignore 1",
+            "ib1: promote_secondaries 1", "ib1: add stand-in instead of 10.0.0.1/24",
+            "ib1: add stand-in instead of 10.0.0.9/24", "ib1: add stand-in instead of default",
+            "ib0: ignore_routes_with_linkdown 1", "ib1: add peer 10.0.0.2"}));
     EXPECT_EQ(world.announcements, 0u);
     EXPECT_TRUE(world.pair->standbyLacks().empty());
 }
@@ -94,16 +105,32 @@ TEST_F(HaPair, FailoverMovesEverythingInOrder)
     EXPECT_EQ(world.active(), Side::secondary);
     world.expectOn(Side::secondary, identity);
     EXPECT_TRUE(has(world.kernel.side[Side::secondary].items, item(Kind::peer, "10.0.0.2")));
-    EXPECT_EQ(world.done, (std::vector<std::string>{
-                              "ib1: announce 10.0.0.1/24", "ib1: announce 10.0.0.9/24",
-                              "ib1: add address 10.0.0.1/24", "ib1: add address 10.0.0.9/24",
-                              "ib1: add rule from all iif", "ib1: add route default",
-                              "ib1: add neighbour 10.0.0.7", "ib0: remove address 10.0.0.9/24",
-                              "ib0: remove address 10.0.0.1/24", "ib1: announce fd00::1/64",
-                              "ib1: add address fd00::1/64", "ib1: add route fd01::/64",
-                              "ib0: remove neighbour 10.0.0.7", "ib0: remove route fd01::/64",
-                              "ib0: remove rule from all iif", "ib0: remove address fd00::1/64"}));
-    EXPECT_EQ(world.urgent, 7u); // up to the second announcement
+    EXPECT_EQ(world.done, (std::vector<std::string>{"ib1: announce 10.0.0.1/24",
+                                                    "ib1: announce 10.0.0.9/24",
+                                                    "ib0: turn away",
+                                                    "ib1: add address 10.0.0.1/24",
+                                                    "ib1: add address 10.0.0.9/24",
+                                                    "ib1: add rule from all iif",
+                                                    "ib1: add route default",
+                                                    "ib1: add neighbour 10.0.0.7",
+                                                    "ib0: remove address 10.0.0.9/24",
+                                                    "ib0: remove address 10.0.0.1/24",
+                                                    "ib1: announce fd00::1/64",
+                                                    "ib1: add address fd00::1/64",
+                                                    "ib1: add route fd01::/64",
+                                                    "ib0: remove neighbour 10.0.0.7",
+                                                    "ib0: remove route fd01::/64",
+                                                    "ib0: remove rule from all iif",
+                                                    "ib0: remove address fd00::1/64",
+                                                    "ib0: ignore_routes_with_linkdown 0",
+                                                    "ib1: remove stand-in instead of 10.0.0.1/24",
+                                                    "ib1: remove stand-in instead of 10.0.0.9/24",
+                                                    "ib1: remove stand-in instead of default",
+                                                    "ib0: add stand-in instead of 10.0.0.1/24",
+                                                    "ib0: add stand-in instead of 10.0.0.9/24",
+                                                    "ib0: add stand-in instead of default",
+                                                    "ib1: ignore_routes_with_linkdown 1"}));
+    EXPECT_EQ(world.urgent, 1u); // to turn away
     ASSERT_EQ(world.pair->moves().size(), 1u);
     const Move &move = world.pair->moves().front();
     EXPECT_EQ(move.cause, "the port is down");
@@ -143,6 +170,81 @@ TEST_F(HaPair, TheStandbyKnowsThePeers)
     cut(Side::primary);
     EXPECT_EQ(std::ranges::count(world.done, "ib1: add peer 10.0.0.2"), 0);
     EXPECT_EQ(known(Side::secondary), moved.body);
+}
+
+// Packets do not wait for the daemon at all.
+TEST_F(HaPair, TheKernelCanTurnToTheStandby)
+{
+    auto &primary = world.kernel.side[Side::primary];
+    world.start();
+    world.expectStandIns();
+    // A route is taken away, and another one comes.
+    const Item route = item(Kind::route4, "10.9.0.0/24");
+    world.kernel.take(Side::primary, item(Kind::route4, "default"));
+    world.kernel.give(Side::primary, route);
+    world.look();
+    world.expectStandIns();
+    EXPECT_TRUE(has(world.kernel.side[Side::secondary].items, FakeKernel::standIn(route)));
+    // What is set down loses its routes.
+    world.kernel.setUp(Side::secondary, false);
+    link(Side::secondary);
+    world.quiesce();
+    EXPECT_EQ(primary.settings["ignore_routes_with_linkdown"], "0") << "without anybody to turn to";
+    world.kernel.setUp(Side::secondary, true);
+    link(Side::secondary);
+    world.quiesce();
+    world.expectStandIns();
+    world.tell(SwitchAsked{});
+    world.quiesce();
+    world.expectStandIns();
+    world.stop();
+    world.expectNothingLeft();
+}
+
+// Its network stack may be a second late.
+TEST_F(HaPair, TheKernelIsToldOfTheLoss)
+{
+    auto &primary = world.kernel.side[Side::primary];
+    world.start();
+    world.done.clear();
+    primary.carrier = false;
+    cutPort(Side::primary);
+    ASSERT_GE(world.done.size(), 3u);
+    EXPECT_EQ(world.done[2], "ib0: turn away");
+    EXPECT_EQ(world.urgent, 1u) << "packets are on their way, and wait for a processor";
+    world.expectOn(Side::secondary, identity);
+    mend(Side::primary);
+    // Now the carrier stays, whatever the port says.
+    world.tell(SwitchAsked{});
+    world.quiesce();
+    cutPort(Side::primary);
+    world.quiesce();
+    EXPECT_FALSE(primary.dormant);
+    world.expectOn(Side::secondary, identity);
+}
+
+// As with a target that does not answer
+TEST_F(HaPair, ByATargetTheKernelSeesNothing)
+{
+    world.start();
+    world.done.clear();
+    world.tell(ReachChanged{Side::primary, "its target does not answer"});
+    world.deliverAll();
+    EXPECT_GE(world.urgent, 7u);
+    EXPECT_EQ(std::ranges::count(world.done, "ib0: turn away"), 0);
+    world.expectOn(Side::secondary, identity);
+}
+
+TEST_F(HaPair, WhoIgnoresLostLinksAnywayGoesOnToDoSo)
+{
+    for (const Side side : {Side::primary, Side::secondary})
+        world.kernel.side[side].settings["ignore_routes_with_linkdown"] = "1";
+    world.start();
+    world.tell(SwitchAsked{});
+    world.quiesce();
+    world.stop();
+    for (const Side side : {Side::primary, Side::secondary})
+        EXPECT_EQ(world.kernel.side[side].settings["ignore_routes_with_linkdown"], "1");
 }
 
 TEST_F(HaPair, AStandbyThatHasFailedIsToldOfNoPeers)

@@ -4,6 +4,7 @@
 #include "ha-daemon/linux/attributes.hpp"
 #include "ha-daemon/linux/memberships.hpp"
 #include "ha-daemon/linux/pieces.hpp"
+#include "ha-daemon/linux/route.hpp"
 
 #include <gtest/gtest.h>
 #include <linux/fib_rules.h>
@@ -177,6 +178,79 @@ TEST(HaPieces, OfSeveralLegsOneGoesOver)
     broken.put(RTA_MULTIPATH,
                io::View(reinterpret_cast<const std::uint8_t *>(legs.data()), sizeof legs));
     EXPECT_FALSE(read(broken));
+}
+
+Item addressItem(io::Bytes local, unsigned char bits, std::uint32_t flags = 0)
+{
+    ifaddrmsg fixed{};
+    fixed.ifa_family = AF_INET;
+    fixed.ifa_prefixlen = bits;
+    fixed.ifa_index = 4;
+    Message out = message(RTM_NEWADDR, fixed);
+    out.put(IFA_LOCAL, io::View(local));
+    out.put(IFA_ADDRESS, io::View(local));
+    out.put(IFA_FLAGS, flags);
+    return read(out).value_or(Item());
+}
+
+Item routeItem(io::Bytes gateway, std::uint32_t metric)
+{
+    Message out = message(RTM_NEWROUTE, route(RTPROT_STATIC));
+    out.put(RTA_TABLE, std::uint32_t{RT_TABLE_MAIN});
+    out.put(RTA_DST, io::View(io::Bytes{10, 9, 0, 0}));
+    out.put(RTA_GATEWAY, io::View(gateway));
+    out.put(RTA_OIF, std::uint32_t{4});
+    out.put(RTA_PRIORITY, metric);
+    return read(out).value_or(Item());
+}
+
+std::vector<std::string> keys(const std::vector<StandIn> &standIns)
+{
+    std::vector<std::string> out;
+    out.reserve(standIns.size());
+    for (const auto &one : standIns)
+        out.push_back(one.route.key);
+    return out;
+}
+
+TEST(HaRoutes, EachAddressAndRouteHasAStandInThatIsWorseByOne)
+{
+    const auto made = standInsFor({addressItem({10, 0, 0, 1}, 24), addressItem({10, 0, 0, 9}, 24),
+                                   addressItem({10, 1, 2, 3}, 20), routeItem({10, 1, 0, 254}, 5)});
+    EXPECT_EQ(keys(made),
+              (std::vector<std::string>{"10.0.0.0/24 src 10.0.0.1 metric 1",
+                                        "10.1.0.0/20 src 10.1.2.3 metric 1",
+                                        "10.9.0.0/16 via 10.1.0.254 src 10.1.2.3 metric 6"}));
+    for (const auto &one : made)
+        EXPECT_EQ(one.route.kind, Kind::standIn);
+}
+
+TEST(HaRoutes, AStandInIsKnownAgain)
+{
+    for (const auto &[of, made] :
+         standInsFor({addressItem({10, 0, 0, 1}, 24), routeItem({10, 0, 0, 2}, 0)})) {
+        Message put = putMessage(made, 4, "ib0", Time{});
+        const auto *fixed = static_cast<const rtmsg *>(nlmsg_data(nlmsg_hdr(put.get())));
+        EXPECT_EQ(fixed->rtm_type, RTN_UNICAST);
+        EXPECT_EQ(numberIn(attributes<rtmsg>(put)[RTA_OIF]), 4u);
+        const auto known = read(put);
+        ASSERT_TRUE(known);
+        EXPECT_EQ(known->kind, Kind::standIn);
+        EXPECT_EQ(known->key, made.key);
+        // Nobody stands in for a stand-in.
+        EXPECT_TRUE(standInsFor({addressItem({10, 0, 0, 1}, 32), *known}).empty());
+    }
+}
+
+TEST(HaRoutes, WhatTheKernelMakesNoRouteForHasNoStandIn)
+{
+    EXPECT_TRUE(standInsFor({addressItem({10, 0, 0, 1}, 32)}).empty());
+    EXPECT_TRUE(standInsFor({addressItem({10, 0, 0, 1}, 24, IFA_F_NOPREFIXROUTE)}).empty());
+    EXPECT_TRUE(standInsFor({routeItem({10, 0, 0, 2}, 0)}).empty()) << "from what address?";
+    EXPECT_EQ(
+        standInsFor({addressItem({10, 0, 0, 1}, 32), routeItem({10, 0, 0, 2}, UINT32_MAX)}).size(),
+        0u)
+        << "nothing is worse";
 }
 
 TEST(HaPieces, ARuleKeepsItsPlaceAndTakesTheOtherName)

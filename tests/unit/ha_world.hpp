@@ -46,12 +46,16 @@ class FakeKernel
         side[which].pkey = 0xFFFF;
         side[which].mtu = 2044;
         side[which].connected = false;
-        side[which].settings = {{"arp_ignore", "0"}, {"promote_secondaries", "0"}, {"umcast", "0"}};
+        side[which].settings = {{"arp_ignore", "0"},
+                                {"ignore_routes_with_linkdown", "0"},
+                                {"promote_secondaries", "0"},
+                                {"umcast", "0"}};
     }
     void unplug(Side which)
     {
         side[which] = {};
         side[which].name = which == Side::primary ? "ib0" : "ib1";
+        forgetStandIns();
     }
     void setUp(Side which, bool up)
     {
@@ -82,7 +86,18 @@ class FakeKernel
             std::erase_if(items, isAddress4);
         if (std::ranges::none_of(items, isAddress4))
             std::erase_if(items, [](const Item &i) { return i.kind == Kind::route4; });
+        forgetStandIns();
     }
+    // What @which has, with what would stand in for it
+    [[nodiscard]] Interface seen(Side which) const
+    {
+        Interface out = side[which];
+        for (const auto &one : out.items)
+            if (isAddress4(one) || one.kind == Kind::route4)
+                out.standIns.push_back({one, standIn(one)});
+        return out;
+    }
+    static Item standIn(const Item &of) { return item(Kind::standIn, "instead of " + of.key); }
 
     // errno
     int execute(const Step &step)
@@ -111,6 +126,12 @@ class FakeKernel
         case Act::setting:
             one.settings[step.name] = step.value;
             return 0;
+        case Act::turn:
+            one.dormant = one.carrier;
+            return 0;
+        case Act::wake:
+            one.dormant = false;
+            return 0;
         }
         return EINVAL;
     }
@@ -125,16 +146,31 @@ class FakeKernel
     }
 
   private:
+    // A route is gone with the address that it gives packets as their source.
+    void forgetStandIns()
+    {
+        for (auto &one : side.values)
+            std::erase_if(one.items, [this](const Item &i) {
+                return i.kind == Kind::standIn && std::ranges::none_of(side.values, hasAddress4);
+            });
+    }
+    static bool hasAddress4(const Interface &one)
+    {
+        return std::ranges::any_of(one.items, isAddress4);
+    }
     static bool isAddress4(const Item &i) { return i.kind == Kind::address4; }
 
     int put(Side which, const Item &what)
     {
         Interface &one = side[which];
-        const bool route = what.kind == Kind::route4 || what.kind == Kind::route6;
+        const bool route =
+            what.kind == Kind::route4 || what.kind == Kind::route6 || what.kind == Kind::standIn;
         if ((route || what.kind == Kind::address6) && !one.up)
             return ENETDOWN;
         if (what.kind == Kind::route4 && std::ranges::none_of(one.items, isAddress4))
             return ENETUNREACH;
+        if (what.kind == Kind::standIn && std::ranges::none_of(side.values, hasAddress4))
+            return EINVAL;
         if (what.kind == Kind::peer)
             take(which, what); // the new one replaces it
         give(which, what);
@@ -235,7 +271,8 @@ class World
         if (lost_)
             for (const Side side : {Side::primary, Side::secondary})
                 tell(PortChanged{side, kernel.port[side]});
-        tell(Seen{{Lane{0, kernel.side}}, std::exchange(lost_, false)});
+        tell(Seen{{Lane{0, {{kernel.seen(Side::primary), kernel.seen(Side::secondary)}}}},
+                  std::exchange(lost_, false)});
     }
     void tell(const Event &event)
     {
@@ -270,6 +307,36 @@ class World
         }
     }
 
+    // The kernel would turn to the standby by itself, and to nowhere else.
+    void expectStandIns() const
+    {
+        const Interface &active = kernel.side[pair->active()];
+        const Interface &standby = kernel.side[other(pair->active())];
+        std::ptrdiff_t wanted = 0;
+        for (const auto &[of, route] : kernel.seen(pair->active()).standIns) {
+            if (!has(pair->lanes().at(0).identity, of))
+                continue;
+            EXPECT_TRUE(has(standby.items, route)) << route.key;
+            ++wanted;
+        }
+        const auto stands = [](const Item &one) { return one.kind == Kind::standIn; };
+        EXPECT_EQ(std::ranges::count_if(standby.items, stands), wanted);
+        EXPECT_EQ(std::ranges::count_if(active.items, stands), 0);
+        EXPECT_EQ(active.settings.at("ignore_routes_with_linkdown"), "1");
+        EXPECT_EQ(standby.settings.at("ignore_routes_with_linkdown"), "0");
+    }
+    // As if there never had been a daemon
+    void expectNothingLeft() const
+    {
+        for (const auto &one : kernel.side.values) {
+            EXPECT_FALSE(one.dormant) << one.name;
+            EXPECT_TRUE(std::ranges::none_of(
+                one.items, [](const Item &i) { return i.kind == Kind::standIn; }));
+            for (const auto &[name, value] : one.settings)
+                EXPECT_EQ(value, "0") << one.name << " " << name;
+        }
+    }
+
   private:
     void perform(const Action &action)
     {
@@ -301,7 +368,7 @@ class World
                 --stepsUntilKill;
             const int before = kernel.holders(step.item);
             const int error = kernel.execute(step);
-            if (step.act == Act::drop && before > 0) {
+            if (step.act == Act::drop && before > 0 && belongs(step.item)) {
                 EXPECT_GE(kernel.holders(step.item), 1) << step.text() << " loses it";
             }
             done.push_back(step.text());

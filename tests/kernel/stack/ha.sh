@@ -110,6 +110,17 @@ everything_on() {
 			$(ip neighbour show 10.0.0.99) == "10.0.0.99 dev $1 "*PERMANENT* ]]
 }
 
+# goes_by INTERFACE: packets to the peer, always from the same address
+goes_by() {
+	[[ $(ip route get 10.0.0.2) == "10.0.0.2 dev $1 src 10.0.0.1 "* ]]
+}
+
+# Whatever the daemon needed only for itself
+nothing_left() {
+	[[ -z $(ip route show proto 157 table all) ]] &&
+		! grep -q 1 /proc/sys/net/ipv4/conf/ib[02]/ignore_routes_with_linkdown
+}
+
 # joined INTERFACE...: the group of the scenario's own member
 joined() {
 	local each
@@ -201,8 +212,14 @@ CLIENT=$!
 ping -D -i 0.05 10.0.0.2 >/run/pings 2>&1 &
 PINGER=$!
 
-step "the cable goes"
+step "the cable goes; the kernel turns to the other one, whatever the daemon does"
+goes_by ib0 || fail "$(ip route get 10.0.0.2)"
+[[ $(ip route show table 77 proto 157) == "10.9.0.0/24 via 10.0.0.2 dev ib2 "*"metric 6"* ]] ||
+	fail "nothing stands in: $(ip route show table 77)"
+kill -STOP "${DAEMON[1]}"
 down va
+wait_for 60 goes_by ib2
+kill -CONT "${DAEMON[1]}"
 wait_for 60 active_is 1 ib2
 wait_for 60 active_is 2 ib3
 wait_for 60 everything_on ib2 || fail "not everything has moved"
@@ -255,6 +272,7 @@ up vc
 kill_daemon 1 TERM
 kill_daemon 2 TERM
 everything_on ib0 || fail "not left behind in order"
+nothing_left || fail "left behind: $(ip route show table all)"
 
 step "by a file, watched, with a target, on a cable that loses everything"
 printf 'IPOIBHA_ENABLE=yes\nPRIMARY_IPOIB_DEV=ib0\nSECONDARY_IPOIB_DEV=ib2\n' >/run/ha.conf
