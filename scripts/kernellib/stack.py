@@ -17,21 +17,26 @@ from checklib import junit, programs
 from . import build, uml
 
 SCENARIOS = build.TOP / "tests/kernel/stack"
+BY_NAME = "\n# run: by name\n"   # in a scenario that `stack` alone leaves out
 CLOCK = re.compile(r"^# clock: (\w+)$", re.MULTILINE)    # of uml-run, in a scenario
 LIMIT_SECONDS = 600
+LIMITS = {"ha-soak": 3600, "thousand": 1800}  # of those that need another one
+KNOBS = ("SOAK", "CROWD")   # of the environment, for a scenario that has them
 AT_ONCE = 2             # a scenario keeps one processor busy
 # What takes longest comes first, so that nothing is left to wait for at the end.
 LONGEST = ("kill", "verbs", "loss", "fault-make", "reload", "malformed", "fault", "unplug")
 
 # Scenario: what it runs of ours, in user space
-PROGRAMS = {"bond": ("ib-bond",), "fabric": ("ibfabric", "ibfabric-ctl"), "ha": ("ipoib-ha",),
-            "malformed": ("ib-frames",), "openib": ("openib",)}
+PROGRAMS = {"bond": ("ib-bond",), "fabric": ("ibfabric", "ibfabric-ctl"),
+            "fat-tree": ("ibfabric", "ibfabric-ctl"), "ha": ("ipoib-ha",),
+            "ha-soak": ("ipoib-ha", "ibfabric"), "malformed": ("ib-frames",),
+            "openib": ("openib",), "thousand": ("ibfabric", "ibfabric-ctl")}
 
 _printing = threading.Lock()
 
 
 def names() -> list[str]:
-    found = sorted(p.stem for p in SCENARIOS.glob("*.sh") if p.stem != "lib")
+    found = sorted(p.stem for p in SCENARIOS.glob("*.sh") if not p.stem.endswith("lib"))
     return sorted(found, key=lambda name: LONGEST.index(name) if name in LONGEST else len(LONGEST))
 
 
@@ -52,12 +57,15 @@ def run_one(name: str, tree: Path, mirror: Path) -> junit.Case:
     clock = CLOCK.search(script.read_text(encoding="utf-8"))
     start = time.monotonic()
     done = subprocess.run(
-        [str(uml.RUN), "--kernel", str(tree), "--timeout", str(LIMIT_SECONDS), "--out", str(out),
+        [str(uml.RUN), "--kernel", str(tree), "--timeout",
+         str(LIMITS.get(name, LIMIT_SECONDS)), "--out", str(out),
          "--clock", clock[1] if clock else "real", "--env", f"STACK={SCENARIOS}",
          "--env", f"IB_FRAMES={programs.BIN}/ib-frames", "--env", f"OPENIB={programs.BIN}/openib",
          "--env", f"IPOIB_HA={programs.BIN}/ipoib-ha",
          "--env", f"IBFABRIC={programs.BIN}/ibfabric",
          "--env", f"IB_BOND={programs.BIN}/ib-bond",
+         *(word for knob in KNOBS if knob in os.environ
+           for word in ("--env", f"{knob}={os.environ[knob]}")),
          "--env", f"SIB_KO={mirror}/drivers/sib/sib.ko",
          "--env", f"IPOIB_KO={mirror}/drivers/ipoib/ib_ipoib.ko", str(script)],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
@@ -71,7 +79,8 @@ def run_one(name: str, tree: Path, mirror: Path) -> junit.Case:
 
 
 def run(args) -> int:
-    chosen = args.scenarios or names()
+    chosen = args.scenarios or [name for name in names() if BY_NAME not in
+                                (SCENARIOS / f"{name}.sh").read_text(encoding="utf-8")]
     for name in chosen:
         if name not in names():
             print(f"test-kernel: no scenario '{name}': one of {', '.join(names())}", file=sys.stderr)

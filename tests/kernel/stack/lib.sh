@@ -76,11 +76,11 @@ partitions() {
 	} >/run/partitions.conf
 }
 
-# opensm_on HCA: a subnet manager on its port
+# opensm_on HCA [OPTION...]: a subnet manager on its port
 opensm_on() {
 	[[ -e /run/partitions.conf ]] || partitions ''
 	opensm -s 2 -g "0x$(gid_tail "$1" | tr -d :)" -f /run/opensm.log -P /run/partitions.conf \
-		>/run/opensm.out 2>&1 &
+		"${@:2}" >/run/opensm.out 2>&1 &
 	SM=$!
 }
 
