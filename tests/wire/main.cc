@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <charconv>
 #include <iostream>
+#include <iterator>
 #include <optional>
 #include <random>
 #include <sstream>
@@ -123,6 +124,8 @@ std::uint32_t countOf(const wire::Case &what, const Arguments &arguments)
 int report(const io::Error &error)
 {
     std::cerr << "ib-frames: " << error.text() << '\n';
+    if (error.code == EINVAL)
+        return usage;
     return error.code == ENETRESET ? degraded : notReached;
 }
 
@@ -132,8 +135,68 @@ bool inputReady()
     return ::poll(&wait, 1, 0) > 0;
 }
 
-// Obey lines "CASE [COUNT]" until the end of standard input, keeping the link
-// alive in between.
+std::optional<io::Bytes> parseHex(const std::string &text)
+{
+    io::Bytes bytes(text.size() / 2);
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        const char *at = text.data() + 2 * i;
+        if (std::from_chars(at, at + 2, bytes[i], 16).ptr != at + 2)
+            return std::nullopt;
+    }
+    return text.size() % 2 == 0 ? std::optional(bytes) : std::nullopt;
+}
+
+// A line "packet QPN OPCODE PSN [BYTES]", with the extension headers and the payload
+// in hexadecimal.
+io::Result<nlohmann::json> sendPacket(wire::Sender &sender, std::istream &words)
+{
+    wire::Connected what;
+    unsigned opcode = 0;
+    std::string hex;
+    words >> what.qpn >> opcode >> what.psn >> hex;
+    const auto payload = parseHex(hex);
+    if (opcode > 0xFF || !payload)
+        return io::fail(EINVAL, "packet");
+    what.opcode = static_cast<std::uint8_t>(opcode);
+    what.payload = *payload;
+    if (auto sent = sender.send(what); !sent)
+        return std::unexpected(sent.error());
+    return nlohmann::json{{"case", "packet"}, {"sent", 1}};
+}
+
+// A line "fuzz COUNT QPN..."
+io::Result<nlohmann::json> fuzz(wire::Sender &sender, std::istream &words)
+{
+    std::uint32_t count = 0;
+    words >> count;
+    const std::vector<std::uint32_t> qpns(std::istream_iterator<std::uint32_t>(words), {});
+    if (qpns.empty())
+        return io::fail(EINVAL, "fuzz");
+    if (auto sent = sender.fuzz(qpns, count); !sent)
+        return std::unexpected(sent.error());
+    return nlohmann::json{{"case", "fuzz"}, {"sent", count}};
+}
+
+// What one line of input asks for.
+io::Result<nlohmann::json> obey(wire::Sender &sender, const std::string &line,
+                                const Arguments &arguments)
+{
+    std::istringstream words(line);
+    std::string name;
+    words >> name;
+    if (name == "packet")
+        return sendPacket(sender, words);
+    if (name == "fuzz")
+        return fuzz(sender, words);
+    std::uint32_t count = 0;
+    words >> count;
+    const auto *what = find(name);
+    if (what == nullptr)
+        return io::fail(EINVAL, "no case '" + name + "' (see --list)");
+    return runCase(sender, *what, count != 0 ? count : countOf(*what, arguments));
+}
+
+// Obey lines until the end of standard input, keeping the link alive in between.
 int converse(wire::Fabric &fabric, wire::Sender &sender, const Arguments &arguments)
 {
     for (std::string line;;) {
@@ -141,16 +204,7 @@ int converse(wire::Fabric &fabric, wire::Sender &sender, const Arguments &argume
             return report(turned.error());
         if (!std::getline(std::cin, line))
             return ok;
-        std::istringstream words(line);
-        std::string name;
-        std::uint32_t count = 0;
-        words >> name >> count;
-        const auto *what = find(name);
-        if (what == nullptr) {
-            std::cerr << "ib-frames: no case '" << name << "' (see --list)\n";
-            return usage;
-        }
-        auto done = runCase(sender, *what, count != 0 ? count : countOf(*what, arguments));
+        auto done = obey(sender, line, arguments);
         if (!done)
             return report(done.error());
         print(*done, arguments.json);
@@ -231,7 +285,9 @@ int run(int argc, char **argv)
         ->capture_default_str();
     app.add_flag("-j,--json", arguments.json, "print JSON, one object a line");
     app.add_flag("--list", arguments.list, "list the cases and end");
-    app.add_flag("--interactive", arguments.interactive, "read lines `CASE [COUNT]`");
+    app.add_flag("--interactive", arguments.interactive,
+                 "read lines `CASE [COUNT]`, `packet QPN OPCODE PSN [BYTES]` and\n"
+                 "`fuzz COUNT QPN...`, for connected queue pairs");
     app.add_option("cases", arguments.cases, "cases to send (default: all)");
     try {
         app.parse(argc, argv);

@@ -60,11 +60,12 @@ io::Result<void> Sender::shoot(const Shot &shot)
     return io::fail(EINVAL, "shot");
 }
 
-io::Result<void> Sender::run(const Case &what, std::uint32_t count)
+io::Result<void> Sender::shootAll(std::uint32_t count,
+                                  const std::function<Shot(std::uint32_t)> &make)
 {
     const unsigned downs = fabric_.endpoint().downs();
     for (std::uint32_t number = 0; number < count; ++number) {
-        const Shot shot = what.make(target(), random_, number);
+        const Shot shot = make(number);
         if (auto sent = shoot(shot); !sent)
             return sent;
         if (shot.level == Shot::Level::packet || (number + 1) % rawBatch != 0)
@@ -77,6 +78,23 @@ io::Result<void> Sender::run(const Case &what, std::uint32_t count)
     if (fabric_.endpoint().downs() != downs)
         return io::fail(ENETRESET, "link went down");
     return {};
+}
+
+io::Result<void> Sender::run(const Case &what, std::uint32_t count)
+{
+    return shootAll(count, [this, &what](std::uint32_t number) {
+        return what.make(target(), random_, number);
+    });
+}
+
+io::Result<void> Sender::send(const Connected &what)
+{
+    return shootAll(1, [this, &what](std::uint32_t) { return connected(target(), what); });
+}
+
+io::Result<void> Sender::fuzz(std::span<const std::uint32_t> qpns, std::uint32_t count)
+{
+    return shootAll(count, [this, qpns](std::uint32_t) { return fuzzed(target(), qpns, random_); });
 }
 
 io::Result<unsigned> Sender::probe(Fabric::Duration limit)
