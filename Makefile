@@ -4,7 +4,8 @@
 SHELL := /bin/bash
 KERNELS := 6.1 6.12
 
-.PHONY: help demo test test-features check modules unit test-kunit test-debug test-packages guests vm bench bench-ha test-ha \
+.PHONY: help demo test test-features check modules unit test-kunit test-debug test-packages guests vm bench bench-ha bench-fabric bench-rxe \
+	test-connected test-ha test-fuzz test-verbs \
 	lab-up lab-down lab-status lab-shell \
 	bootstrap format clean install uninstall
 
@@ -52,8 +53,24 @@ bench: bootstrap ## throughput against the in-tree driver (BENCH="--kernel 6.12"
 bench-ha: bootstrap ## failovers of ipoib-ha beside kernel bonding (BENCH="--failovers 4")
 	@tests/bench/ha $(BENCH)
 
+bench-fabric: bootstrap ## a switch of ibfabric on one processor (BENCH=--benchmark_filter=unicast)
+	@cmake -S . -B build/cmake -G Ninja > /dev/null && cmake --build build/cmake --target fabric-bench > /dev/null
+	@build/cmake/bin/fabric-bench $(BENCH)
+
+bench-rxe: bootstrap ## verbs on sib beside the kernel's rdma_rxe (BENCH="--kernel 6.12")
+	@tests/bench/rxe $(BENCH)
+
+test-verbs: bootstrap ## every verbs program of the distribution, as a table (VERBS="--kernel 6.1,uml", VERBS=--last)
+	@scripts/verbs $(VERBS)
+
 test-ha: bootstrap ## ipoib-ha while ports fail in all ways (HA="--kernel 6.1 --driver ours")
 	@/usr/bin/python3 -m pytest -v -p no:cacheprovider tests/vm -m ha --full $(HA)
+
+test-connected: bootstrap ## connected mode with either driver on either host, as a table (CONNECTED="--kernel 6.1")
+	@/usr/bin/python3 -m pytest -v -p no:cacheprovider tests/vm -m connected --full $(CONNECTED)
+
+test-fuzz: bootstrap ## each fuzz target for a minute (FUZZ="--seconds 3600 link")
+	@tests/fuzz/run --build $(FUZZ)
 
 test-features: bootstrap ## ib_ipoib beside the kernel's driver, with the tests that prove it (FEATURES=--last)
 	@scripts/features $(FEATURES)

@@ -4,21 +4,15 @@
 #include "conf/scan.hpp"
 #include "conf/settings.hpp"
 
+#include "promise.hpp"
+
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 
 namespace
 {
 
-void promise(bool kept, const char *which)
-{
-    if (kept)
-        return;
-    static_cast<void>(std::fprintf(stderr, "broken promise: %s\n", which));
-    std::abort();
-}
+using openipoib::promise;
 
 // A diagnostic is one printable line about a place that is in the text.
 void checkDiagnostic(const openipoib::conf::Diagnostic &diagnostic, std::size_t lines)
