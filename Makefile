@@ -35,7 +35,7 @@ test-kunit: bootstrap ## kernel unit tests, on a debug kernel
 	@scripts/run-tests kunit
 
 test-debug: bootstrap ## everything on kernels with KASAN, lockdep and kmemleak
-	@scripts/run-tests kunit stack debug
+	@scripts/run-tests kunit stack verbs debug
 
 test-packages: bootstrap ## packages: built, installed, booted with, removed
 	@scripts/bootstrap packages

@@ -2,7 +2,7 @@
 """Results of tests: as JUnit XML, for people, and as an exit status."""
 
 import xml.etree.ElementTree as ET
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
@@ -10,12 +10,16 @@ PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 
 @dataclass
 class Case:
-    """One test: its name, its result, why if not passed, and its seconds."""
+    """One test: its name, its result, why if not passed, its seconds, and what it noted.
+
+    properties: (name, value as text) in the order noted
+    """
 
     name: str
     result: str
     reason: str = ""
     seconds: float = 0.0
+    properties: list = field(default_factory=list)
 
 
 def write(path, suite, cases):
@@ -41,15 +45,16 @@ def _reason(element):
 def _case(element):
     name = ".".join(filter(None, (element.get("classname"), element.get("name"))))
     seconds = float(element.get("time") or 0)
+    properties = [(p.get("name"), p.get("value")) for p in element.iter("property")]
     for child in element:
         if child.tag in ("failure", "error"):
-            return Case(name, FAILED, _reason(child), seconds)
+            return Case(name, FAILED, _reason(child), seconds, properties)
     skipped = element.find("skipped")
     if skipped is not None:
-        return Case(name, SKIPPED, _reason(skipped), seconds)
+        return Case(name, SKIPPED, _reason(skipped), seconds, properties)
     if element.get("status") in ("notrun", "disabled"):  # as ctest says it
-        return Case(name, SKIPPED, "not run", seconds)
-    return Case(name, PASSED, "", seconds)
+        return Case(name, SKIPPED, "not run", seconds, properties)
+    return Case(name, PASSED, "", seconds, properties)
 
 
 def read(path):

@@ -66,6 +66,9 @@ def all_suites():
                          "--kernel=debug")
     debug.commands.insert(0, ["scripts/test-kernel", "build", "debug"])
     debug.asked = True
+    verbs = Suite("verbs", "verbs programs, all, in one debug kernel", "scripts/verbs",
+                  [["scripts/verbs", "--kernel", "uml", "--results", LOGS / "verbs-uml",
+                    "--junit", LOGS / "verbs.xml"]], 3600, asked=True)
     # Minutes, and a Debian from the network, that only a change of the packages is worth.
     packages = pytest_suite("packages", "packages in a fresh Debian with systemd and SysV init",
                             "tests/packages", 3600)
@@ -88,6 +91,7 @@ def all_suites():
         Suite("stack", "OpenSM, sib and ib_ipoib on a debug kernel", "scripts/test-kernel",
               [["scripts/test-kernel", "stack", "--junit", LOGS / "stack.xml"]], 2700),
         vm,
+        verbs,
         debug,
         packages,
         guests,

@@ -16,6 +16,7 @@ import pytest
 
 from harness import (LAB, Config, Lab, difference, set_stretch, slowness, snapshot,
                      snapshot_and_splats, until)
+from here import Here
 
 DRIVER_PAIRS = {"ours": ("ours", "ours"), "intree": ("intree", "intree"),
                 "mixed": ("ours", "intree"), "mixed-swapped": ("intree", "ours")}
@@ -39,6 +40,8 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "smoke: runs on every kernel")
     config.addinivalue_line("markers", "full: runs with --full only")
     config.addinivalue_line("markers", "ha: about ipoib-ha")
+    config.addinivalue_line("markers", "connected: about connected mode")
+    config.addinivalue_line("markers", "verbs: about sib's verbs")
     config.addinivalue_line("markers", "labs(drivers, mtus, ports): the labs a test runs on")
     config.addinivalue_line("markers", "ours_only: about what the in-tree driver does worse")
 
@@ -106,8 +109,14 @@ def pytest_collection_modifyitems(config, items):
 # What record_property(name, ...) notes -> title and format of a table's row
 TABLES = {
     "program": ("programs", "{:44} {:27} {:8} {:6.1f} s", None),
+    "trial": ("trials", "{:44} {:27} {}", None),
     "failover": ("failovers", "{:26} {:34} {:>9} {:>6} {:>6} {:>9} {:>8} {:>8}",
                  ("cause", "where", "outage ms", "lost", "moves", "last ms", "MB", "answers")),
+    "connected": ("connected mode", "{:7} {:16} {:22} {:>8} {:>13} {:>18} {:>8}",
+                  ("kernel", "h1, h2", "modes", "ping", "ping -M do", "TCP 1/4/16 Mbit/s",
+                   "UDP lost")),
+    "trouble": ("connected mode under load", "{:7} {:16} {:40} {}",
+                ("kernel", "h1, h2", "what", "seen")),
 }
 
 
@@ -118,12 +127,14 @@ class _Rows:
         self.config = config
 
     def pytest_runtest_logreport(self, report):
-        rows = [value for name, value in report.user_properties if name == "failover"]
+        rows = [TABLES[name][1].format(*value) for name, value in report.user_properties
+                if name in TABLES and TABLES[name][2]]
         if report.when != "call" or not rows:
             return
         terminal = self.config.pluginmanager.get_plugin("terminalreporter")
         terminal.ensure_newline()
-        terminal.write_line("  " + TABLES["failover"][1].format(*rows[0]))
+        for row in rows:
+            terminal.write_line(f"  {row}")
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -157,7 +168,7 @@ class _Current:
             return self.lab
         self.end()
         try:
-            self.lab = Lab(config)
+            self.lab = Here(config) if config.kernel == "uml" else Lab(config)
         except (RuntimeError, subprocess.TimeoutExpired) as error:
             subprocess.run([LAB, "down"], capture_output=True, timeout=60, check=False)
             self.broken[config] = str(error)

@@ -114,9 +114,10 @@ class Result:
 class Background:
     """A command running in a guest; ended with the `with` block."""
 
-    def __init__(self, host, argv):
+    def __init__(self, host, argv, reach=None):
         self.host, self.argv = host, argv
-        self.process = subprocess.Popen([LAB, "exec", host, "--", *argv], text=True,
+        reach = [LAB, "exec", host, "--"] if reach is None else reach
+        self.process = subprocess.Popen([*reach, *argv], text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE)
 

@@ -6,7 +6,9 @@ import contextlib
 import pytest
 import verbs_programs
 from harness import GUEST, HOSTS, ipv4, on_hosts, until
-from verbs_runner import PAIR, VETH, at, run_all
+from verbs_runner import PAIR, VETH, at, note, run_all
+
+pytestmark = pytest.mark.verbs
 
 
 def test_a_few_programs(lab, record_property):
@@ -38,4 +40,4 @@ def test_ibacm(lab, record_property):
         unknown = lab.run("h1", "ib_acme", "-f", "i", "-s", ipv4("h1"), "-d", "10.10.0.77",
                           check=False)
         assert "Path information" not in unknown.out, str(unknown)
-    record_property("program", ("ibacm, ib_acme", f"{lab.config.kernel}, two hosts", "passed", 0))
+    note(record_property, lab, "ibacm, ib_acme", PAIR)

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 """rdma-core's own test suite: all of it passes, or is skipped for a good reason."""
 
+import collections
 import json
 import re
 
 import pytest
+
+from verbs_runner import VETH, note
+
+pytestmark = pytest.mark.verbs
 
 # Reasons for which the suite may skip a test: what sib does not offer, or the
 # distribution's provider for it does not, or no machine without hardware has.
@@ -39,11 +44,11 @@ def missing(result):
 @pytest.mark.full
 def test_pyverbs_suite(lab, record_property):
     # For the suite's tests with pages of 2 MiB.
-    lab.sh("h1", "echo 16 > /proc/sys/vm/nr_hugepages")
+    lab.sh("h1", "echo 16 > /proc/sys/vm/nr_hugepages", check=False)
     try:
         done = lab.helper("h1", "pyverbs_suite.py", "sib0", timeout=300)
     finally:
-        lab.sh("h1", "echo 0 > /proc/sys/vm/nr_hugepages")
+        lab.sh("h1", "echo 0 > /proc/sys/vm/nr_hugepages", check=False)
     results = [json.loads(line) for line in done.out.splitlines() if line.startswith("{")]
     failed = [f"{r['test']}: {r['why']}" for r in results if r["result"] == "failed"]
     skipped = [r for r in results if r["result"] == "skipped"]
@@ -51,9 +56,10 @@ def test_pyverbs_suite(lab, record_property):
         print(f"skipped: {result['test']}: {missing(result)}: {result['why']}")
     wrong = [f"{r['test']}: {r['why']}" for r in skipped if missing(r) is None]
     passed = [r["test"] for r in results if r["result"] == "passed"]
-    record_property("program", ("pyverbs suite", f"{lab.config.kernel}, one host",
-                                f"{len(passed)} passed, {len(failed)} failed, "
-                                f"{len(skipped)} skipped", 0))
+    note(record_property, lab, "pyverbs suite", VETH,
+         f"{len(passed)} passed, {len(failed)} failed, {len(skipped)} skipped")
+    for what, count in collections.Counter(map(missing, skipped)).items():
+        note(record_property, lab, f"  for want of {what}", VETH, f"{count} skipped")
     assert not failed, "\n".join(failed)
     assert not wrong, "skipped without a good reason:\n" + "\n".join(wrong)
     for module in ("test_rdmacm", "test_mr", "test_qp", "test_cq", "test_atomic", "test_device"):

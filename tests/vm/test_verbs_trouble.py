@@ -9,7 +9,9 @@ import pytest
 
 import verbs_programs
 from harness import HOSTS, ipv4, until
-from verbs_runner import PAIR, VETH, at, run_all
+from verbs_runner import PAIR, VETH, at, note, run_all
+
+pytestmark = pytest.mark.verbs
 
 LONG_SECONDS = 3000
 NETEM = "loss 1% duplicate 1% corrupt 1% reorder 25% delay 1ms 1ms"
@@ -47,11 +49,13 @@ def assert_only_the_link_suffered(before, after):
 
 @pytest.mark.full
 @pytest.mark.timeout(LONG_SECONDS)
-def test_killed_programs_leave_nothing_behind(lab):
+def test_killed_programs_leave_nothing_behind(lab, record_property):
     count = 100
     with at(lab, VETH):
         done = lab.helper("h1", "kill_verbs.py", count, *VETH.devices, timeout=LONG_SECONDS // 2)
         assert json.loads(done.out) == {"killed": 2 * count}
+    note(record_property, lab, "kill -9 of perftest client and server", VETH,
+         f"passed: {count} times, `rdma res` as before")
 
 
 @pytest.mark.parametrize("place, ends", [
@@ -69,7 +73,7 @@ def test_data_is_intact_over_a_bad_cable(lab, place, ends, request, record_prope
 
 @pytest.mark.full
 @pytest.mark.timeout(LONG_SECONDS)
-def test_connections_without_retries(lab):
+def test_connections_without_retries(lab, record_property):
     """Not one of thousands breaks: nothing is lost above the link."""
     count = 10000
     with at(lab, VETH):
@@ -79,11 +83,13 @@ def test_connections_without_retries(lab):
             done = lab.helper("h1", "connect.py", count // 20, *VETH.devices,
                               timeout=LONG_SECONDS // 4)
             assert json.loads(done.out) == {"connections": count // 20}
+    note(record_property, lab, "connections with retry_count 0", VETH,
+         f"passed: {count}, and {count // 20} on a bad cable")
 
 
 @pytest.mark.full
 @pytest.mark.labs(drivers=["intree"])
-def test_connected_mode_of_the_intree_driver(lab):
+def test_connected_mode_of_the_intree_driver(lab, record_property):
     """It connects with retry_count 0: whatever is lost or overtaken ends a connection."""
     for host in HOSTS:
         lab.sh(host, "echo connected > /sys/class/net/ib0/mode && ip link set ib0 mtu 65520")
@@ -99,6 +105,9 @@ def test_connected_mode_of_the_intree_driver(lab):
         for host in HOSTS:
             log = lab.out(host, "dmesg").rpartition("openipoib-test: start ")[2]
             assert not re.search(r"failed cm send event|failed send event", log), log
+        note(record_property, lab, "in-tree ib_ipoib, connected mode", PAIR,
+             f"passed: ping -s 65000, iperf3 {end['sum_received']['bits_per_second'] / 1e6:.0f} "
+             "Mbit/s")
     finally:
         for host in HOSTS:
             lab.sh(host, "echo datagram > /sys/class/net/ib0/mode")

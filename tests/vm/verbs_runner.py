@@ -111,6 +111,11 @@ def run(lab, place, program):
     _judge(program, client, done)
 
 
+def note(record_property, lab, name, place, seen="passed"):
+    """Have the table of trials say what was seen; for a test that has come that far."""
+    record_property("trial", (name, f"{lab.config.kernel}, {place.name}", seen))
+
+
 def run_all(lab, place, programs, record_property, circumstances=""):
     """Run programs one after another, note each result, and fail if one has failed."""
     where = ", ".join(filter(None, (lab.config.kernel, place.name, circumstances)))

@@ -2,10 +2,10 @@
 """One echo of each payload size, its content compared; runs in a guest.
 
 usage: echo.py ADDRESS do|dont SIZE[-SIZE[/STEP]]...
-With `do` packets are never fragmented, and up to 8 echoes are in flight. With
-`dont` it is one at a time: the kernel's ICMP socket, which sends the replies,
-holds two of the largest. Nothing is sent twice. Prints a JSON object: how many
-sizes were tried, and what went wrong at which size (at most 20 of them).
+With `do` packets are never fragmented, and up to 8 echoes of moderate size are in
+flight. Otherwise it is one at a time: the kernel's ICMP socket, which sends the
+replies, holds two of the largest. Nothing is sent twice. Prints a JSON object: how
+many sizes were tried, and what went wrong at which size (at most 20 of them).
 """
 
 import json
@@ -15,7 +15,8 @@ import struct
 import sys
 
 PING_GROUPS = "/proc/sys/net/ipv4/ping_group_range"
-WINDOW = {"do": 8, "dont": 1}
+WINDOW = 8
+MODERATE = 8192  # octets
 SECONDS = 5
 NOISE = bytes((i * 73 + (i >> 8) * 11) & 0xFF for i in range(66000))
 SO_SNDBUFFORCE, SO_RCVBUFFORCE = 32, 33  # not in the socket module
@@ -70,7 +71,8 @@ def main():
     waiting, failed, count = {}, {}, 0
     for size in sizes(words):
         count += 1
-        while len(waiting) >= WINDOW[discovery]:
+        window = WINDOW if discovery == "do" and size <= MODERATE else 1
+        while len(waiting) >= window:
             take_reply(sock, waiting, failed)
         try:
             sock.send(struct.pack("!BBHHH", request, 0, 0, 0, count & 0xFFFF) + payload(size))
