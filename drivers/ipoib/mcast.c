@@ -11,7 +11,9 @@
  *
  * All of it runs on the control queue. The SA's callback only copies the answer
  * and wakes that queue, so a request is never answered while it is being made.
- * A join that fails is repeated after 1, 2, 4 … MCAST_BACKOFF_MAX seconds.
+ * A join that fails is repeated after 1, 2, 4 … MCAST_BACKOFF_MAX seconds. A group
+ * ends with its last full member, of which a non-member that sends to it is not told,
+ * and may come back under another LID: such memberships are made anew as often.
  */
 #include <linux/rtnetlink.h>
 
@@ -65,10 +67,10 @@ static int mcast_answer(int status, struct ib_sa_multicast *sa)
 {
 	struct ipoib_mcast *mcast = sa->context;
 
-	mcast->status = status;
+	WRITE_ONCE(mcast->status, status);
 	if (!status)
 		mcast->answer_rec = sa->rec;
-	/* Pairs with the acquire in mcast_take_answer(). */
+	/* Pairs with the exchange in mcast_take_answer(). */
 	smp_store_release(&mcast->answer, 1);
 	ipoib_mcast_kick(mcast->intf);
 	return 0;
@@ -327,15 +329,21 @@ static int mcast_accept(struct ipoib_mcast *mcast)
 	return err;
 }
 
+/* Is it a membership that the SA may end without a word? */
+static bool mcast_is_loose(const struct ipoib_mcast *mcast)
+{
+	return mcast->state == IPOIB_MCAST_JOINED && mcast->sendonly &&
+	       mcast->nonmember;
+}
+
 static void mcast_take_answer(struct ipoib_mcast *mcast)
 {
 	int status;
 
-	/* Pairs with the release in mcast_answer(). */
-	if (!smp_load_acquire(&mcast->answer))
+	/* Pairs with the release in mcast_answer(); a later answer is not lost. */
+	if (!xchg(&mcast->answer, 0))
 		return;
-	mcast->answer = 0;
-	status = mcast->status;
+	status = READ_ONCE(mcast->status);
 	if (status == -ENETRESET) {
 		trace_ipoib_join(mcast->intf, &mcast->dest.gid, status, 0);
 		/* The SA has lost it: not a failure, ask again at once. */
@@ -354,6 +362,8 @@ static void mcast_take_answer(struct ipoib_mcast *mcast)
 	}
 	mcast_set_state(mcast, IPOIB_MCAST_JOINED);
 	mcast->backoff = 1;
+	if (mcast_is_loose(mcast))
+		mcast->retry_at = jiffies + MCAST_BACKOFF_MAX * HZ;
 }
 
 static bool mcast_may_join(const struct ipoib_mcast *mcast)
@@ -472,7 +482,7 @@ static void mcast_rearm(struct ipoib_intf *intf, struct list_head *all)
 	bool any = false;
 
 	list_for_each_entry(mcast, all, todo) {
-		if (!mcast_may_join(mcast))
+		if (!mcast_may_join(mcast) && !mcast_is_loose(mcast))
 			continue;
 		if (!any || time_before(mcast->retry_at, next))
 			next = mcast->retry_at;
@@ -512,10 +522,16 @@ void ipoib_mcast_work(struct work_struct *work)
 	mcast_collect(intf, &all);
 	list_for_each_entry(mcast, &all, todo)
 		mcast_take_answer(mcast);
-	list_for_each_entry(mcast, &all, todo)
-		if (mcast_may_join(mcast) &&
-		    time_after_eq(jiffies, mcast->retry_at))
+	list_for_each_entry(mcast, &all, todo) {
+		if (time_before(jiffies, mcast->retry_at))
+			continue;
+		if (mcast_is_loose(mcast)) {
+			mcast_leave(mcast);
+			mcast->nonmember = false;
+		}
+		if (mcast_may_join(mcast))
 			mcast_join(mcast);
+	}
 	ipoib_carrier_update(intf);
 	mcast_rearm(intf, &all);
 }

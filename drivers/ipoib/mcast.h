@@ -35,7 +35,8 @@ enum ipoib_mcast_state {
  * @status: of the answer
  * @answer_rec: the answer
  * @backoff: before the next attempt [s]; control
- * @retry_at: jiffies of the next attempt; control
+ * @retry_at: jiffies of the next attempt, or from which on a non-member joins anew;
+ *	control
  */
 struct ipoib_mcast {
 	struct ipoib_dest dest;

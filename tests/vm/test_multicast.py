@@ -7,9 +7,10 @@ import re
 
 import pytest
 
-from harness import until
+from harness import HOSTS, until
 
 PORT = 7100
+NEIGHBOURS = "cat /sys/kernel/debug/ipoib/ib0_neighbours /sys/kernel/debug/ipoib/ib0_mcg"
 GROUPS = ("239.1.2.3", "ff05::1:2345")
 
 
@@ -68,7 +69,12 @@ def flows(lab, process, host, group):
     def one():
         send(lab, host, group, 1, "probe")
         return count(process, "probe")
-    until(one, 30, f"multicast to {group} arrives")
+
+    def seen():
+        known = "".join(f"{name} {lab.sh(name, NEIGHBOURS, check=False).out}" for name in HOSTS)
+        return (f"multicast to {group} arrives; the SA has {groups_of_sm(lab).get(mgid(group))}, "
+                f"the hosts {known}{maddr(lab, 'h2')}")
+    until(one, 30, seen)
 
 
 @pytest.mark.smoke
