@@ -34,16 +34,6 @@ def question(number):
     return struct.pack("!Q", number) * (SIZE // 8) + b"?" * (SIZE % 8)
 
 
-def answer(connection):
-    data = b""
-    while len(data) < SIZE:
-        piece = connection.recv(SIZE - len(data))
-        if not piece:
-            raise ConnectionError("closed by the other end")
-        data += piece
-    return data
-
-
 def ask(address, port):
     total, ending = 0, False
     with socket.create_connection((address, int(port))) as connection:
@@ -53,7 +43,7 @@ def ask(address, port):
             # Also while the answer is waited for, somebody may want to know.
             while connection not in select.select([connection, 0][:1 if ending else 2], [], [])[0]:
                 ending = not told(total)
-            if answer(connection) != question(total):
+            if connection.recv(SIZE, socket.MSG_WAITALL) != question(total):
                 print(f"wrong answer to question {total}", flush=True)
                 return 1
             total += 1

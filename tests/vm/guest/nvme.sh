@@ -7,27 +7,14 @@
 # use connects, writes random bytes to the whole disk, reads them back and
 # disconnects.
 set -euo pipefail
+# shellcheck source=tests/vm/guest/disk-lib.sh
+source "${BASH_SOURCE%/*}/disk-lib.sh"
 
 NQN=nqn.2014-08.org.nvmexpress:uuid:8a1d4c9e-0c52-4be5-9a59-5a4f3a2c1b00
 NVMET=/sys/kernel/config/nvmet
 SUBSYSTEM=$NVMET/subsystems/$NQN
 PORT=$NVMET/ports/1
 IMAGE=/run/nvme.img
-
-die() {
-	echo "nvme.sh: $*" >&2
-	exit 1
-}
-
-# wait_for SECONDS COMMAND...: until COMMAND succeeds, or end with an error
-wait_for() {
-	local end=$((SECONDS + $1))
-	shift
-	until "$@"; do
-		((SECONDS < end)) || die "waited in vain for: $*"
-		sleep 0.1
-	done
-}
 
 export_() {
 	modprobe nvmet-rdma
@@ -76,11 +63,7 @@ use() {
 	[[ $answer =~ instance=([0-9]+) ]] || die "no connection: $answer"
 	controller=nvme${BASH_REMATCH[1]}
 	wait_for 20 disk_of "$controller"
-	head -c "$2M" /dev/urandom >/run/nvme.data
-	dd if=/run/nvme.data of="$disk" bs=512K oflag=direct status=none
-	dd if="$disk" of=/run/nvme.back bs=64K iflag=direct status=none
-	cmp /run/nvme.data /run/nvme.back || die "other data than were written"
-	rm /run/nvme.data /run/nvme.back
+	fill "$disk" "$2"
 	echo 1 >"/sys/class/nvme/$controller/delete_controller"
 	modprobe -r nvme-rdma nvme-fabrics nvme-core
 }

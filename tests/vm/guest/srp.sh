@@ -8,27 +8,14 @@
 # GUID is that of the other end's port, four groups of digits. use connects,
 # writes random bytes to the whole disk, reads them back and disconnects.
 set -euo pipefail
+# shellcheck source=tests/vm/guest/disk-lib.sh
+source "${BASH_SOURCE%/*}/disk-lib.sh"
 
 TARGET=/sys/kernel/config/target
 DISK=$TARGET/core/fileio_0/disk
 IMAGE=/run/srp.img
 GUID=$(cut -d: -f5-8 /sys/class/infiniband/sib0/ports/1/gids/0)
 GROUP=$TARGET/srpt/$GUID/$GUID
-
-die() {
-	echo "srp.sh: $*" >&2
-	exit 1
-}
-
-# wait_for SECONDS COMMAND...: until COMMAND succeeds, or end with an error
-wait_for() {
-	local end=$((SECONDS + $1))
-	shift
-	until "$@"; do
-		((SECONDS < end)) || die "waited in vain for: $*"
-		sleep 0.1
-	done
-}
 
 export_() {
 	modprobe -a target_core_mod target_core_file ib_srpt
@@ -71,11 +58,7 @@ use() {
 	echo "id_ext=$guid,ioc_guid=$guid,dgid=fe80000000000000$guid,pkey=ffff,service_id=$guid" \
 		>/sys/class/infiniband_srp/srp-sib0-1/add_target
 	wait_for 20 a_disk
-	head -c "$2M" /dev/urandom >/run/srp.data
-	dd if=/run/srp.data of="$disk" bs=512K oflag=direct status=none
-	dd if="$disk" of=/run/srp.back bs=64K iflag=direct status=none
-	cmp /run/srp.data /run/srp.back || die "other data than were written"
-	rm /run/srp.data /run/srp.back
+	fill "$disk" "$2"
 	modprobe -r ib_srp
 	modprobe -r sd_mod
 }
