@@ -53,9 +53,10 @@ bench: bootstrap ## throughput against the in-tree driver (BENCH="--kernel 6.12"
 bench-ha: bootstrap ## failovers of ipoib-ha beside kernel bonding (BENCH="--failovers 4")
 	@tests/bench/ha $(BENCH)
 
-bench-fabric: bootstrap ## a switch of ibfabric on one processor (BENCH=--benchmark_filter=unicast)
+bench-fabric: bootstrap ## a switch of ibfabric alone, and between two hosts (BENCH="--rounds 5")
 	@cmake -S . -B build/cmake -G Ninja > /dev/null && cmake --build build/cmake --target fabric-bench > /dev/null
-	@build/cmake/bin/fabric-bench $(BENCH)
+	@build/cmake/bin/fabric-bench
+	@tests/bench/fabric $(BENCH)
 
 bench-rxe: bootstrap ## verbs on sib beside the kernel's rdma_rxe (BENCH="--kernel 6.12")
 	@tests/bench/rxe $(BENCH)

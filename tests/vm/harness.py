@@ -88,16 +88,19 @@ class Config:
     h2: str = "ours"
     ib_mtu: int = 4096
     ports: int = 1
+    topology: str = ""
 
     def __str__(self):
         drivers = self.h1 if self.h1 == self.h2 else f"{self.h1}+{self.h2}"
         ports = f"-{self.ports}ports" if self.ports > 1 else ""
-        return f"{self.kernel}-{drivers}-{self.ib_mtu}{ports}"
+        topology = f"-{self.topology}" if self.topology else ""
+        return f"{self.kernel}-{drivers}-{self.ib_mtu}{ports}{topology}"
 
     def arguments(self):
         cpus = 2 if self.kernel in TEST_KERNELS else 1
         return ["--kernel", self.kernel, "--driver", f"h1={self.h1}", "--driver", f"h2={self.h2}",
-                "--ib-mtu", str(self.ib_mtu), "--cpus", str(cpus), "--ports", str(self.ports)]
+                "--ib-mtu", str(self.ib_mtu), "--cpus", str(cpus), "--ports", str(self.ports),
+                *(["--topology", self.topology] if self.topology else [])]
 
 
 class Result:
