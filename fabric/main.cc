@@ -27,6 +27,7 @@ struct Arguments {
     std::string capture;
     std::uint64_t captureMiB = 64;
     std::vector<std::string> ports;
+    std::vector<std::string> peers;
     std::optional<std::uint32_t> seed;
 };
 
@@ -46,6 +47,19 @@ std::expected<fabric::Topology, std::string> load(const std::string &name)
     if (!topology)
         return std::unexpected(topology.error().text());
     return std::move(*topology);
+}
+
+std::expected<void, std::string> addPeer(fabric::Fabric &net, const std::string &word)
+{
+    const auto equals = word.find('=');
+    const auto port = net.topology().findPort(std::string_view(word).substr(0, equals));
+    if (equals == std::string::npos || !port)
+        return std::unexpected("expected HOST:PORT=FIRST[-LAST], a port of the topology");
+    const auto addresses = fabric::AddressRange::parse(std::string_view(word).substr(equals + 1));
+    if (!addresses)
+        return std::unexpected("expected FIRST[-LAST], unicast IP addresses of one family");
+    const auto added = net.addPeer(*port, *addresses, std::chrono::steady_clock::now());
+    return added ? std::expected<void, std::string>{} : std::unexpected(added.error().context);
 }
 
 int work(const Arguments &arguments)
@@ -75,6 +89,9 @@ int work(const Arguments &arguments)
         if (auto added = (*loop)->add(*port, std::move(*cable)); !added)
             return report("--port " + word + ": " + added.error().text(), usage);
     }
+    for (const auto &word : arguments.peers)
+        if (const auto added = addPeer(net, word); !added)
+            return report("--peer " + word + ": " + added.error(), usage);
     if (!arguments.capture.empty())
         if (auto open = (*loop)->record(arguments.capture, arguments.captureMiB << 20); !open)
             return report("--pcap " + open.error().text(), notReached);
@@ -98,6 +115,10 @@ int run(int argc, char **argv)
         "--port", arguments.ports,
         "HOST:PORT=netdev:NAME|tap:NAME|unix:PATH|fd:NUMBER, where a host's port is really;\n"
         "may be repeated. Hosts without one are emulated: they answer MADs.");
+    app.add_option(
+        "--peer", arguments.peers,
+        "HOST:PORT=FIRST[-LAST], IPv4 or IPv6 addresses for which the port of an emulated\n"
+        "host answers ARP, neighbour solicitations and pings; may be repeated");
     app.add_option("--control", arguments.control, "a socket to be made for ibfabric-ctl");
     app.add_option("--pcap", arguments.capture,
                    "write all packets there, for tshark; the previous file is FILE.1");

@@ -101,7 +101,39 @@ io::Result<void> Fabric::removeHost(std::size_t index, Time now)
     timers_.erase({seat.deadline, index});
     seat.deadline = Time::max();
     seat.node.reset();
+    for (End &local : seat.ends)
+        local.ipoibPeer.reset();
     node.isGone = true;
+    return {};
+}
+
+io::Result<void> Fabric::addPeer(PortRef port, const AddressRange &addresses, Time now)
+{
+    const TopologyNode &node = topology_.nodes[port.node];
+    if (node.kind == NodeKind::switchNode || !seats_[port.node].node || port.port == 0)
+        return io::fail(EINVAL, "\"" + node.name + "\" is not a port of an emulated host");
+    auto &peer = end(port).ipoibPeer;
+    if (const auto refusal = (peer ? peer->addresses() : Addresses{}).refusal(addresses))
+        return io::fail(EINVAL, addresses.text() + ": " + *refusal);
+    if (!peer) {
+        peer = std::make_unique<IpoibPeer>();
+        nodeAt(port).setPeer(port.port, peer.get(), now);
+    }
+    peer->add(addresses, now);
+    nodeAt(port).sendFromPeer(port.port, now);
+    touch(port);
+    settle(now);
+    return {};
+}
+
+io::Result<void> Fabric::removePeer(PortRef port, Time now)
+{
+    if (!seats_[port.node].node || !ipoibPeer(port))
+        return io::fail(ENOENT, "there is no peer");
+    nodeAt(port).setPeer(port.port, nullptr, now);
+    end(port).ipoibPeer.reset();
+    touch(port);
+    settle(now);
     return {};
 }
 

@@ -190,7 +190,7 @@ void Fabric::onFaultsChanged(const std::vector<Fault> &faults, Time now)
         else if (fault.kind == FaultKind::power) {
             settle(now); // nothing is on its way to the node
             if (!faults_.has(FaultKind::power, fault.at))
-                restartNode(fault.at.node);
+                restartNode(fault.at.node, now);
             for (std::uint8_t port = 1; port <= seat.node->portCount(); ++port)
                 train({fault.at.node, port}, now);
         }
@@ -199,13 +199,15 @@ void Fabric::onFaultsChanged(const std::vector<Fault> &faults, Time now)
 }
 
 // It comes back with nothing of what the SM had written. Its links are down.
-void Fabric::restartNode(std::size_t index)
+void Fabric::restartNode(std::size_t index, Time now)
 {
     Seat &seat = seats_[index];
     seat.node = std::make_unique<Node>(topology_.nodes[index], seat);
     seat.node->setStuck(faults_.has(FaultKind::stuck, {index, 0}));
-    for (End &local : seat.ends)
-        local.isEnabled = true;
+    for (std::uint8_t port = 1; port <= seat.node->portCount(); ++port) {
+        seat.ends[port].isEnabled = true;
+        seat.node->setPeer(port, seat.ends[port].ipoibPeer.get(), now);
+    }
     touched_.insert(index);
 }
 

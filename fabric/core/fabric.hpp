@@ -21,6 +21,7 @@
 #include "io/error.hpp"
 #include "link/station.hpp"
 #include "node/node.hpp"
+#include "peer/ipoib_peer.hpp"
 #include "topology/topology.hpp"
 
 #include <cstdint>
@@ -78,6 +79,17 @@ class Fabric
     [[nodiscard]] io::Result<void> addHost(const std::string &name, PortRef at, Time now);
     [[nodiscard]] io::Result<void> removeHost(std::size_t index, Time now);
 
+    // Have the port of an emulated host answer for these addresses, besides those it has.
+    // Errors: EINVAL if it is no such port, or has as many as it may.
+    [[nodiscard]] io::Result<void> addPeer(PortRef port, const AddressRange &addresses, Time now);
+    // Errors: ENOENT if there is none.
+    [[nodiscard]] io::Result<void> removePeer(PortRef port, Time now);
+    // nullptr if there is none.
+    [[nodiscard]] const IpoibPeer *ipoibPeer(PortRef port) const
+    {
+        return seats_[port.node].ends[port.port].ipoibPeer.get();
+    }
+
     [[nodiscard]] const Topology &topology() const { return topology_; }
     // A host's port as the switch's that it is cabled to, if the host is elsewhere.
     [[nodiscard]] PortRef here(PortRef port) const;
@@ -100,6 +112,7 @@ class Fabric
         bool isEnabled = true; // by the SM
         Wire out;
         Wire in; // from a cable
+        std::unique_ptr<IpoibPeer> ipoibPeer;
     };
     // A node and its ears.
     struct Seat final : NodeListener {
@@ -137,7 +150,7 @@ class Fabric
     void join(PortRef port, PortRef other, Time now);
     void part(PortRef port, PortRef other, Time now);
     void onFaultsChanged(const std::vector<Fault> &faults, Time now);
-    void restartNode(std::size_t index);
+    void restartNode(std::size_t index, Time now);
     void settle(Time now);
     void train(PortRef port, Time now);
     void setLink(PortRef port, bool isUp, Time now);

@@ -4,6 +4,7 @@
 #include "ib/packet_builder.hpp"
 #include "node/sma.hpp"
 #include "node/smp_route.hpp"
+#include "peer/ipoib_peer.hpp"
 
 #include <algorithm>
 
@@ -44,6 +45,7 @@ Node::Node(const TopologyNode &description, NodeListener &listener)
                                            .speed = port.speed});
     }
     sma_ = std::make_unique<Sma>(*this);
+    peers_.resize(ports_.size());
 }
 
 Node::~Node() = default;
@@ -51,6 +53,7 @@ Node::~Node() = default;
 void Node::linkUp(std::uint8_t port, Time now)
 {
     ports_[port].linkUp();
+    updatePeer(port, false, now);
     sma_->portChanged(now);
     sendTraps(now);
 }
@@ -60,6 +63,7 @@ void Node::linkDown(std::uint8_t port, PhysState phys, Time now)
     const bool wasUp = ports_[port].phys() == PhysState::linkUp;
     ports_[port].linkDown(phys);
     flush(ports_[port]);
+    updatePeer(port, false, now);
     if (!wasUp)
         return;
     sma_->portChanged(now);
@@ -211,14 +215,17 @@ void Node::receiveData(std::uint8_t in, Packet packet, const PacketHeaders &head
         }
         return;
     }
-    if (ports_[identityPort(in)].isOwnLid(headers.lrh.dlid))
+    const bool isOwn = ports_[identityPort(in)].isOwnLid(headers.lrh.dlid);
+    if (peers_[in] != nullptr && (isOwn ? headers.qpn != gsiQpn : headers.isMulticast()))
+        return giveToPeer(in, packet.bytes, headers, now);
+    if (isOwn)
         return answerGmp(in, std::move(packet), headers, now);
     if (headers.isMulticast())
         return forwardMulticast(in, packet, headers, now);
     forwardUnicast(in, std::move(packet), headers, now);
 }
 
-// A MAD for a general service agent: performance management is the only one.
+// A MAD for a general service agent: performance management, or the SA's answer to a peer.
 void Node::answerGmp(std::uint8_t in, Packet packet, const PacketHeaders &headers, Time now)
 {
     Port &port = ports_[in];
@@ -226,6 +233,8 @@ void Node::answerGmp(std::uint8_t in, Packet packet, const PacketHeaders &header
         return port.counters.add(Drop::fault);
     const auto mad = headers.mad(packet.bytes);
     const auto header = mad ? ib::Mad::parse(*mad) : std::nullopt;
+    if (peers_[in] != nullptr && header && header->mgmtClass == ib::MgmtClass::subnAdm)
+        return giveToPeer(in, packet.bytes, headers, now);
     const bool isRequest =
         header && (header->method == ib::Method::get || header->method == ib::Method::set);
     if (!isRequest || headers.qpn != gsiQpn || header->mgmtClass != ib::MgmtClass::perf ||
@@ -417,6 +426,11 @@ void Node::onTime(Time now)
 {
     for (Port &port : ports_)
         dropLate(port, now);
+    for (std::uint8_t port = 1; port <= portCount(); ++port)
+        if (peers_[port] != nullptr) {
+            peers_[port]->onTime(now);
+            sendFromPeer(port, now);
+        }
     sma_->onTime(now);
     sendTraps(now);
 }
@@ -429,7 +443,47 @@ Time Node::deadline() const
         if (const auto life = port.headLife(); life && !queue.packets.empty())
             result = std::min(result, queue.headSince + *life * lifeFactor);
     }
+    for (const IpoibPeer *peer : peers_)
+        if (peer != nullptr)
+            result = std::min(result, peer->deadline());
     return result;
+}
+
+void Node::setPeer(std::uint8_t port, IpoibPeer *peer, Time now)
+{
+    peers_[port] = peer;
+    updatePeer(port, false, now);
+}
+
+void Node::updatePeer(std::uint8_t port, bool mustRejoin, Time now)
+{
+    if (peers_[port] == nullptr)
+        return;
+    const Port &at = ports_[port];
+    peers_[port]->onPort({.isActive = at.state() == PortState::active,
+                          .lid = at.lid(),
+                          .smLid = static_cast<std::uint16_t>(at.info(IB_PORT_SMLID_F)),
+                          .smSl = static_cast<std::uint8_t>(at.info(IB_PORT_SMSL_F)),
+                          .gid = ib::makeGid(at.info64(IB_PORT_GID_PREFIX_F), at.guids[0])},
+                         mustRejoin, now);
+    sendFromPeer(port, now);
+}
+
+void Node::giveToPeer(std::uint8_t port, io::View packet, const PacketHeaders &headers, Time now)
+{
+    peers_[port]->receive(packet, headers, now);
+    sendFromPeer(port, now);
+}
+
+// The port's own input waits for its output: the peer sends nothing but answers.
+void Node::sendFromPeer(std::uint8_t port, Time now)
+{
+    for (auto &bytes : peers_[port]->takeOutput()) {
+        const auto headers = PacketHeaders::parse(bytes);
+        if (isStuck_ && headers->qpn == gsiQpn)
+            continue;
+        output(port, port, {.bytes = std::move(bytes)}, *headers, now);
+    }
 }
 
 } // namespace openipoib::fabric

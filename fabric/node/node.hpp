@@ -24,6 +24,7 @@
 namespace openipoib::fabric
 {
 
+class IpoibPeer;
 class Sma;
 enum class LinkTrouble : std::uint8_t;
 
@@ -68,6 +69,12 @@ class Node
 
     // A node that is stuck answers no MAD and sends none, and forwards.
     void setStuck(bool isStuck) { isStuck_ = isStuck; }
+
+    // Packets that are no MADs for this node go to a peer at an adapter's port, which
+    // answers by the same port. nullptr: there is none. It must outlive the node.
+    void setPeer(std::uint8_t port, IpoibPeer *peer, Time now);
+    // What a peer has to send leaves, after the caller has given it something to do.
+    void sendFromPeer(std::uint8_t port, Time now);
 
     // Whether data packets may be given to receive() by this port.
     [[nodiscard]] bool acceptsInput(std::uint8_t port) const
@@ -120,6 +127,8 @@ class Node
     void sendSmpByLid(std::uint8_t in, io::View mad, std::uint16_t destination, Time now);
     void sendTraps(Time now);
     void dropLate(Port &port, Time now);
+    void updatePeer(std::uint8_t port, bool mustRejoin, Time now);
+    void giveToPeer(std::uint8_t port, io::View packet, const PacketHeaders &headers, Time now);
     void physicalError(std::uint8_t port, Time now);
     void reportTrouble(std::uint8_t port, LinkTrouble trouble, Time now);
     void release(OutputQueue &queue);
@@ -134,6 +143,7 @@ class Node
     Attribute switchInfo_{};
     Pma pma_;
     std::unique_ptr<Sma> sma_;
+    std::vector<IpoibPeer *> peers_; // by port
     bool isStuck_ = false;
 };
 

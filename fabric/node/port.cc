@@ -299,8 +299,10 @@ Port::SetResult Port::setPortInfo(const Attribute &wanted)
     if (!isValid(wanted))
         return {};
     SetResult result{.isValid = true};
-    if (hasIdentity())
+    if (hasIdentity()) {
         copyIdentity(wanted);
+        result.mustRejoin = getField(wanted, IB_PORT_CLIENT_REREG_F) != 0;
+    }
     if (!isManagement()) {
         copyLink(wanted);
         const auto state = static_cast<PortState>(getField(wanted, IB_PORT_STATE_F));

@@ -57,6 +57,7 @@ class Port
         bool isValid = false;
         PhysState phys = PhysState::noChange;
         bool stateChanged = false;
+        bool mustRejoin = false; // clients of the SA are to register again
     };
     [[nodiscard]] SetResult setPortInfo(const Attribute &wanted);
 

@@ -236,6 +236,7 @@ MadStatus Sma::portInfo(const Request &request, Attribute &data)
             return MadStatus::badField;
         if (result.phys != PhysState::noChange)
             node_.listener_.physWanted(port->identity().number, result.phys);
+        node_.updatePeer(port->identity().number, result.mustRejoin, request.now);
     }
     data = port->portInfo();
     setField(data, IB_PORT_LOCAL_PORT_F, request.entry);

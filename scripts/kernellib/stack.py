@@ -21,7 +21,7 @@ BY_NAME = "\n# run: by name\n"   # in a scenario that `stack` alone leaves out
 CLOCK = re.compile(r"^# clock: (\w+)$", re.MULTILINE)    # of uml-run, in a scenario
 LIMIT_SECONDS = 600
 LIMITS = {"ha-soak": 3600, "thousand": 1800}  # of those that need another one
-KNOBS = ("SOAK", "CROWD")   # of the environment, for a scenario that has them
+KNOBS = ("SOAK", "CROWD", "NEIGHBOURS")   # of the environment, for a scenario that has them
 AT_ONCE = 2             # a scenario keeps one processor busy
 # What takes longest comes first, so that nothing is left to wait for at the end.
 LONGEST = ("kill", "verbs", "loss", "fault-make", "reload", "malformed", "fault", "unplug")
@@ -30,7 +30,8 @@ LONGEST = ("kill", "verbs", "loss", "fault-make", "reload", "malformed", "fault"
 PROGRAMS = {"bond": ("ib-bond",), "fabric": ("ibfabric", "ibfabric-ctl"),
             "fat-tree": ("ibfabric", "ibfabric-ctl"), "ha": ("ipoib-ha",),
             "ha-soak": ("ipoib-ha", "ibfabric"), "malformed": ("ib-frames",),
-            "openib": ("openib",), "thousand": ("ibfabric", "ibfabric-ctl")}
+            "openib": ("openib",), "peers": ("ibfabric", "ibfabric-ctl"),
+            "thousand": ("ibfabric", "ibfabric-ctl")}
 
 _printing = threading.Lock()
 

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# shellcheck disable=SC2154
+# shellcheck shell=bash
+# A host and an emulated one with thousands of addresses on a switch of ibfabric: each
+# address is a neighbour of its own, and answers. NEIGHBOURS says how many.
+source "$STACK/lib.sh"
+
+COUNT=${NEIGHBOURS:-10000}
+
+# slab: octets of the kernel's small objects
+slab() {
+	awk '/^Slab:/ {print $2 * 1024}' /proc/meminfo
+}
+
+step "ibfabric up"
+cat >/run/topology <<-END
+	Switch 4 "S-1"	# "leaf"
+	[1] "h0"[1]
+	[2] "crowd"[1]
+	Ca 1 "h0"
+	Ca 1 "crowd"
+END
+ip link add h0 mtu 9000 type veth peer name s0 mtu 9000
+ip link set h0 up
+ip link set s0 up
+"$IBFABRIC" --topology /run/topology --port h0:1=netdev:s0 \
+	--peer crowd:1=10.1.0.1-10.1.255.254 >/run/ibfabric.log 2>&1 &
+fabric=$!
+load_sib
+load_ipoib
+rdma link add sib0 type sib netdev h0
+wait_for 20 port_is sib0 INIT
+opensm_on sib0
+wait_for 60 port_is sib0 ACTIVE
+wait_for 10 netdev_of sib0
+ip address replace 10.1.255.255/15 dev ib0
+ip link set ib0 up
+wait_for 30 is_running ib0
+
+step "ping"
+for address in 10.1.0.1 10.1.0.2 10.1.255.254; do
+	wait_for 30 ping -c 1 -W 1 $address
+done
+for size in 0 1 56 1000 2000; do
+	ping -q -c 3 -i 0.02 -W 2 -s $size 10.1.0.1 >/run/ping || fail "ping $size: $(cat /run/ping)"
+done
+! ping -q -c 1 -W 1 10.0.0.7 >/run/ping || fail "an address nobody has answers"
+ip neigh show dev ib0
+
+step "$COUNT neighbours"
+for limit in 1 2 3; do
+	echo $((COUNT * 2 + 1000)) >/proc/sys/net/ipv4/neigh/default/gc_thresh$limit
+done
+ip neigh flush dev ib0
+before=$(slab)
+"$STACK/neighbours.py" 10.1.0.1 "$COUNT" || fail "not all neighbours answer"
+found=$(ip -4 neigh show dev ib0 | awk '/lladdr/ {print $3}' | sort -u | wc -l)
+((found >= COUNT)) || fail "$found hardware addresses, not $COUNT"
+echo "$((($(slab) - before) / COUNT)) octets of slab a neighbour, on a kernel with KASAN"
+
+step "the end"
+kill "$fabric"
+wait "$fabric" || fail "ibfabric ended with $?: $(cat /run/ibfabric.log)"
+stop_sm
+rmmod ib_ipoib
+rdma link delete sib0
+rmmod sib
