@@ -231,9 +231,10 @@ static int rx_accept(struct ipoib_cm_rx *rx)
 		err = rx_create_qp(rx);
 	if (!err)
 		err = rx_set_state(rx, IB_QPS_INIT);
-	rx->held = rx->bufs.size;
-	if (!err)
+	if (!err) {
+		rx->held = rx->bufs.size;
 		err = ipoib_cm_rxq_post_part(rxq, &rx->bufs, rx->qp);
+	}
 	if (!err)
 		err = rx_set_state(rx, IB_QPS_RTR);
 	if (!err)
