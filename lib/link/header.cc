@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include "link/header.hpp"
 
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
 namespace openipoib::link
 {
 
@@ -13,12 +17,21 @@ constexpr std::size_t checkOffset = 4;
 
 std::uint16_t checksum(io::View bytes)
 {
+    // In words of the machine's own byte order, which turns the sum's octets and no more
+    // (RFC 1071, section 2).
     std::uint64_t sum = 0;
-    for (std::size_t i = 0; i < bytes.size(); ++i)
-        sum += i % 2 == 0 ? std::uint64_t{bytes[i]} << 8 : bytes[i];
+    for (; bytes.size() >= sizeof(std::uint32_t); bytes = bytes.subspan(sizeof(std::uint32_t))) {
+        std::uint32_t word = 0;
+        std::memcpy(&word, bytes.data(), sizeof word);
+        sum += word;
+    }
+    std::uint32_t last = 0;
+    std::ranges::copy(bytes, reinterpret_cast<std::uint8_t *>(&last));
+    sum += last;
     while (sum >> 16 != 0)
         sum = (sum & 0xFFFF) + (sum >> 16);
-    return static_cast<std::uint16_t>(~sum);
+    const auto own = static_cast<std::uint16_t>(~sum);
+    return std::endian::native == std::endian::little ? std::byteswap(own) : own;
 }
 
 io::Bytes Header::frameWithLength(io::View payload, std::uint16_t length) const
