@@ -163,7 +163,7 @@ class Fabric
     void fillOutput(Plug &plug, Time now);
     [[nodiscard]] bool sendFrame(Plug &plug, Time now);
     void corrupt(Packet &packet);
-    [[nodiscard]] Packet depart(PortRef port, Lane lane, Time now);
+    [[nodiscard]] Packet depart(PortRef port, std::uint8_t vl, Time now);
     void arrive(PortRef port, Packet packet, Time now);
     void arriveAt(PortRef port, Wire &wire, Time now);
     void trainCut(const Fault &cut, Time now);

@@ -15,12 +15,6 @@ constexpr unsigned maxPacketsPerFrame = 255;
 // How late a packet is that others are to overtake.
 constexpr std::chrono::milliseconds overtakenBy{5};
 
-bool isManagement(const Packet &packet)
-{
-    const auto lrh = ib::Lrh::parse(packet.bytes);
-    return lrh && lrh->vl == vl15;
-}
-
 // PortInfo's code of the MTU that a link with such frames offers, as
 // docs/sib-link.md, 1.2 has it.
 std::uint8_t mtuCode(std::size_t frame)
@@ -92,26 +86,24 @@ void Fabric::onLate(Time now)
 Time Fabric::lateDeadline(PortRef port) const
 {
     const End &local = seats_[port.node].ends[port.port];
-    const auto arrives = [this](const Wire &wire, PortRef at) {
-        return wire.isEmpty() || isManagement(wire.front()) ||
-               seats_[at.node].node->acceptsInput(at.port);
+    const auto wake = [this](const Wire &wire, PortRef at) {
+        return wire.wake(seats_[at.node].node->openLanes(at.port));
     };
     Time result = Time::max();
     if (local.cable != noCable) {
         const Plug &plug = plugs_[local.cable];
         if (plug.cable.isReady() && plug.station.canSend())
             result = local.out.wake();
-        if (arrives(local.in, port))
-            result = std::min(result, local.in.wake());
-    } else if (local.peer && arrives(local.out, *local.peer)) {
-        result = local.out.wake();
+        result = std::min(result, wake(local.in, port));
+    } else if (local.peer) {
+        result = wake(local.out, *local.peer);
     }
     return result;
 }
 
-Packet Fabric::depart(PortRef port, Lane lane, Time now)
+Packet Fabric::depart(PortRef port, std::uint8_t vl, Time now)
 {
-    Packet packet = nodeAt(port).take(port.port, lane, now);
+    Packet packet = nodeAt(port).take(port.port, vl, now);
     if (ear_ != nullptr)
         ear_->onPacket(port, Way::out, packet.bytes, now);
     return packet;
@@ -124,12 +116,12 @@ void Fabric::arrive(PortRef port, Packet packet, Time now)
     nodeAt(port).receive(port.port, std::move(packet), now);
 }
 
-// What is due on a wire comes in by a port.
+// What is due on a wire comes in by a port, as far as its lanes are open.
 void Fabric::arriveAt(PortRef port, Wire &wire, Time now)
 {
     const Node &node = nodeAt(port);
-    while (wire.due() <= now && (isManagement(wire.front()) || node.acceptsInput(port.port)))
-        arrive(port, wire.take(), now);
+    while (wire.due(node.openLanes(port.port)) <= now)
+        arrive(port, wire.take(node.openLanes(port.port)), now);
 }
 
 // What waits at a port moves on, as far as the other end takes it.
@@ -146,11 +138,10 @@ void Fabric::pump(PortRef port, Time now)
     const Node &to = nodeAt(peer);
     touch(peer);
     arriveAt(peer, local.out, now);
-    for (const Lane lane : {Lane::management, Lane::data})
-        while (from.peek(port.port, lane) != nullptr && local.out.takesMore(now) &&
-               (lane == Lane::management || to.acceptsInput(peer.port)))
-            if (auto packet = pass(port, local.out, depart(port, lane, now), now))
-                arrive(peer, std::move(*packet), now);
+    while (const auto vl =
+               from.nextLane(port.port, to.openLanes(peer.port) & local.out.openLanes(now)))
+        if (auto packet = pass(port, local.out, depart(port, *vl, now), now))
+            arrive(peer, std::move(*packet), now);
     arriveAt(peer, local.out, now);
 }
 
@@ -210,7 +201,9 @@ void Fabric::takeInput(Plug &plug, Time now)
     touch(plug.at);
     for (;;) {
         arriveAt(plug.at, wire, now);
-        plug.station.deliver(node.acceptsInput(plug.at.port) && wire.takesMore(now), now);
+        // The cable has one window for all of its lanes.
+        const Lanes open = node.openLanes(plug.at.port) & wire.openLanes(now);
+        plug.station.deliver(open.all(), now);
         auto packets = plug.station.takeInput();
         if (packets.empty())
             return;
@@ -250,12 +243,11 @@ bool Fabric::sendFrame(Plug &plug, Time now)
             add(wire.take());
     };
     addDue();
-    for (const Lane lane : {Lane::management, Lane::data})
-        for (const Packet *next = node.peek(plug.at.port, lane);
-             next != nullptr && fits(*next) && wire.takesMore(now);
-             next = node.peek(plug.at.port, lane))
-            if (const auto packet = pass(plug.at, wire, depart(plug.at, lane, now), now))
-                add(*packet);
+    for (auto vl = node.nextLane(plug.at.port, wire.openLanes(now));
+         vl && fits(node.peek(plug.at.port, *vl));
+         vl = node.nextLane(plug.at.port, wire.openLanes(now)))
+        if (const auto packet = pass(plug.at, wire, depart(plug.at, *vl, now), now))
+            add(*packet);
     addDue();
     if (count != 0)
         plug.station.send(payload, static_cast<std::uint8_t>(count), now);

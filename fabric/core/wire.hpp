@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 // Packets that are late, on their way in one direction of a link. Those of a kind
-// stay in order.
+// stay in order, unless the other end takes those of one lane and not of another.
 #pragma once
 
 #include "core/fault.hpp"
@@ -16,19 +16,20 @@ namespace openipoib::fabric
 class Wire
 {
   public:
-    // Whether more should be put on it.
-    [[nodiscard]] bool takesMore(Time now) const { return bytes_ <= most && busyUntil_ <= now; }
+    // Lanes of which more should be put on it.
+    [[nodiscard]] Lanes openLanes(Time now) const { return busyUntil_ <= now ? open_ : Lanes{}; }
     [[nodiscard]] bool isEmpty() const { return packets_.empty(); }
     [[nodiscard]] bool isIdle(Time now) const { return packets_.empty() && busyUntil_ <= now; }
-    // When the next one arrives; Time::max() if there is none.
-    [[nodiscard]] Time due() const
+    // When the next one of these lanes arrives; Time::max() if there is none.
+    [[nodiscard]] Time due(Lanes lanes = allLanes) const
     {
-        return packets_.empty() ? Time::max() : packets_.begin()->first;
+        const auto next = find(lanes);
+        return next == packets_.end() ? Time::max() : next->first;
     }
-    // When something changes; Time::max() if nothing does. Needs rest() once it has.
-    [[nodiscard]] Time wake() const
+    // When something changes for them; Time::max() if nothing does. Needs rest() once it has.
+    [[nodiscard]] Time wake(Lanes lanes = allLanes) const
     {
-        return busyUntil_ == idle ? due() : std::min(due(), busyUntil_);
+        return busyUntil_ == idle ? due(lanes) : std::min(due(lanes), busyUntil_);
     }
     void rest(Time now)
     {
@@ -60,19 +61,23 @@ class Wire
     // Those that come later may arrive before it.
     void putAside(Time due, Packet packet)
     {
-        bytes_ += packet.bytes.size();
+        bytes_[packet.vl()] += packet.bytes.size();
+        noteRoom(packet.vl());
         packets_.emplace(due, std::move(packet));
     }
-    [[nodiscard]] Packet take()
+    // The next one of these lanes, which there is.
+    [[nodiscard]] Packet take(Lanes lanes = allLanes)
     {
-        Packet packet = std::move(packets_.extract(packets_.begin()).mapped());
-        bytes_ -= packet.bytes.size();
+        Packet packet = std::move(packets_.extract(find(lanes)).mapped());
+        bytes_[packet.vl()] -= packet.bytes.size();
+        noteRoom(packet.vl());
         return packet;
     }
     void clear()
     {
         packets_.clear();
-        bytes_ = 0;
+        bytes_ = {};
+        open_ = allLanes;
         busyUntil_ = idle;
     }
 
@@ -81,10 +86,20 @@ class Wire
     static constexpr std::uint64_t nanosecondsPerSecond = 1'000'000'000;
     static constexpr Time idle = Time::min();
 
-    std::multimap<Time, Packet> packets_; // of equal times, the first put comes first
+    using Packets = std::multimap<Time, Packet>; // of equal times, the first put comes first
+
+    [[nodiscard]] Packets::const_iterator find(Lanes lanes) const
+    {
+        return std::ranges::find_if(
+            packets_, [lanes](const auto &entry) { return lanes[entry.second.vl()]; });
+    }
+    void noteRoom(std::uint8_t vl) { open_.set(vl, bytes_[vl] <= most); }
+
+    Packets packets_;
     std::array<Time, static_cast<std::size_t>(PacketKind::count)> last_{};
-    std::size_t bytes_ = 0;
-    Time busyUntil_ = idle; // sending, at a limited rate
+    std::array<std::size_t, allLanes.size()> bytes_{}; // of each lane
+    Lanes open_ = allLanes;                            // with room
+    Time busyUntil_ = idle;                            // sending, at a limited rate
 };
 
 } // namespace openipoib::fabric

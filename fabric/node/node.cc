@@ -7,6 +7,7 @@
 #include "peer/ipoib_peer.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace openipoib::fabric
 {
@@ -190,8 +191,8 @@ std::optional<Drop> Node::checkInput(const Port &in, const PacketHeaders &header
 {
     if (!in.takesData())
         return Drop::state;
-    if (headers.lrh.vl != 0)
-        return Drop::virtualLane;
+    if (!in.hasLane(headers.lrh.vl))
+        return Drop::malformed;
     if (headers.payload > in.mtu() + extensionSize)
         return Drop::tooLong;
     if (!isSwitch())
@@ -296,8 +297,6 @@ std::optional<Drop> Node::checkOutput(std::uint8_t in, const Port &out,
         return Drop::tooLong;
     if (in == 0)
         return std::nullopt;
-    if (out.slToVl(in, headers.lrh.sl) != 0)
-        return Drop::virtualLane;
     if (headers.isRaw)
         return out.info(IB_PORT_FILTER_RAW_OUTB_F) != 0 ? std::optional(Drop::rawOutbound)
                                                         : std::nullopt;
@@ -312,26 +311,29 @@ void Node::output(std::uint8_t in, std::uint8_t out, Packet packet, const Packet
     Port &port = ports_[out];
     if (const auto drop = checkOutput(in, port, headers))
         return port.counters.add(*drop);
-    enqueue(in, port, headers.lrh.vl == vl15 ? Lane::management : Lane::data, std::move(packet),
-            now);
+    const InputLane from{.port = in, .vl = headers.lrh.vl};
+    if (from.vl == vl15)
+        return enqueue(from, port, vl15, std::move(packet), now);
+    const std::uint8_t vl = port.slToVl(isSwitch() ? in : 0, headers.lrh.sl);
+    if (!port.hasLane(vl))
+        return ports_[isSwitch() ? in : out].counters.add(Drop::virtualLane);
+    packet.setVl(vl);
+    enqueue(from, port, vl, std::move(packet), now);
 }
 
-void Node::enqueue(std::uint8_t in, Port &out, Lane lane, Packet packet, Time now)
+void Node::enqueue(InputLane from, Port &out, std::uint8_t vl, Packet packet, Time now)
 {
-    OutputQueue &queue = out.queue(lane);
-    if (lane == Lane::management && queue.packets.size() >= mostManagement)
+    OutputQueue &queue = out.queues[vl];
+    if (vl == vl15 && queue.packets.size() >= mostManagement)
         return out.counters.add(Drop::overflow);
-    queue.bytes += packet.bytes.size();
-    queue.packets.push_back(std::move(packet));
-    if (queue.packets.size() == 1) {
-        queue.headSince = now;
+    if (out.queues.push(vl, std::move(packet), now))
         listener_.outputReady(out.identity().number);
-    }
-    if (lane == Lane::data && in != 0 && queue.bytes > mostQueued && !queue.heldBack[in]) {
-        queue.heldBack[in] = true;
-        ++ports_[in].heldBackBy;
-        out.counters.add(Counter::xmitWait);
-    }
+    if (vl == vl15 || from.port == 0 || queue.bytes <= mostQueued ||
+        std::ranges::find(queue.heldBack, from) != queue.heldBack.end())
+        return;
+    queue.heldBack.push_back(from);
+    ports_[from.port].holdBack(from.vl);
+    out.counters.add(Counter::xmitWait);
 }
 
 void Node::sendSmp(std::uint8_t out, io::View mad, std::uint16_t source, std::uint16_t destination,
@@ -369,63 +371,54 @@ void Node::sendTraps(Time now)
                          now);
 }
 
-Packet Node::take(std::uint8_t port, Lane lane, Time now)
+Packet Node::take(std::uint8_t port, std::uint8_t vl, Time now)
 {
     Port &from = ports_[port];
-    Packet packet = std::move(from.queue(lane).packets.front());
+    Packet packet = from.queues.pop(vl, now);
     const auto lrh = ib::Lrh::parse(packet.bytes);
     const bool isMulticast = lrh->dlid >= ib::firstMulticastLid && lrh->dlid != ib::permissiveLid;
     from.counters.add(Counter::xmitPackets);
     from.counters.add(Counter::xmitData, packet.bytes.size());
     from.counters.add(isMulticast ? Counter::multicastXmit : Counter::unicastXmit);
-    OutputQueue &queue = from.queue(lane);
-    queue.bytes -= packet.bytes.size();
-    queue.packets.pop_front();
-    queue.headSince = now;
-    if (queue.bytes <= resumeQueued)
-        release(queue);
+    if (from.queues[vl].bytes <= resumeQueued)
+        release(from.queues[vl]);
     return packet;
 }
 
 void Node::release(OutputQueue &queue)
 {
-    if (queue.heldBack.none())
-        return;
-    for (std::uint8_t in = 1; in <= portCount(); ++in)
-        if (queue.heldBack[in] && --ports_[in].heldBackBy == 0)
-            listener_.inputReady(in);
-    queue.heldBack.reset();
+    for (const InputLane in : std::exchange(queue.heldBack, {}))
+        if (ports_[in.port].letGo(in.vl))
+            listener_.inputReady(in.port);
 }
 
 void Node::flush(Port &port)
 {
-    for (const Lane lane : {Lane::management, Lane::data}) {
-        OutputQueue &queue = port.queue(lane);
-        for (; !queue.packets.empty(); queue.packets.pop_front())
-            port.counters.add(Drop::portDown);
-        queue.bytes = 0;
-        release(queue);
+    while (const auto vl = port.queues.next(allLanes)) {
+        static_cast<void>(port.queues.pop(*vl, Time{}));
+        port.counters.add(Drop::portDown);
+        if (!port.queues.waiting()[*vl])
+            release(port.queues[*vl]);
     }
 }
 
-void Node::dropLate(Port &port, Time now)
+void Node::dropLate(Port &port, std::uint8_t vl, Time now)
 {
-    OutputQueue &queue = port.queue(Lane::data);
+    const OutputQueue &queue = port.queues[vl];
     const auto life = port.headLife();
     if (!life || queue.packets.empty() || now - queue.headSince < *life * lifeFactor)
         return;
-    queue.bytes -= queue.packets.front().bytes.size();
-    queue.packets.pop_front();
-    queue.headSince = now;
+    static_cast<void>(port.queues.pop(vl, now));
     port.counters.add(Drop::lifetime);
     if (queue.bytes <= resumeQueued)
-        release(queue);
+        release(port.queues[vl]);
 }
 
 void Node::onTime(Time now)
 {
     for (Port &port : ports_)
-        dropLate(port, now);
+        for (std::uint8_t vl = 0; vl < dataLanes && port.queues.waiting().any(); ++vl)
+            dropLate(port, vl, now);
     for (std::uint8_t port = 1; port <= portCount(); ++port)
         if (peers_[port] != nullptr) {
             peers_[port]->onTime(now);
@@ -439,9 +432,10 @@ Time Node::deadline() const
 {
     Time result = sma_->deadline();
     for (const Port &port : ports_) {
-        const OutputQueue &queue = port.queue(Lane::data);
-        if (const auto life = port.headLife(); life && !queue.packets.empty())
-            result = std::min(result, queue.headSince + *life * lifeFactor);
+        const auto life = port.queues.waiting().any() ? port.headLife() : std::nullopt;
+        for (std::uint8_t vl = 0; life && vl < dataLanes; ++vl)
+            if (port.queues.waiting()[vl])
+                result = std::min(result, port.queues[vl].headSince + *life * lifeFactor);
     }
     for (const IpoibPeer *peer : peers_)
         if (peer != nullptr)
@@ -472,14 +466,15 @@ void Node::updatePeer(std::uint8_t port, bool mustRejoin, Time now)
 void Node::giveToPeer(std::uint8_t port, io::View packet, const PacketHeaders &headers, Time now)
 {
     peers_[port]->receive(packet, headers, now);
-    sendFromPeer(port, now);
+    sendFromPeer(port, now, headers.lrh.vl);
 }
 
 // The port's own input waits for its output: the peer sends nothing but answers.
-void Node::sendFromPeer(std::uint8_t port, Time now)
+void Node::sendFromPeer(std::uint8_t port, Time now, std::uint8_t vl)
 {
     for (auto &bytes : peers_[port]->takeOutput()) {
-        const auto headers = PacketHeaders::parse(bytes);
+        auto headers = PacketHeaders::parse(bytes);
+        headers->lrh.vl = vl;
         if (isStuck_ && headers->qpn == gsiQpn)
             continue;
         output(port, port, {.bytes = std::move(bytes)}, *headers, now);

@@ -4,9 +4,9 @@
 //
 // What comes in is forwarded by the tables that the SM has written, answered if
 // it is a MAD for this node, or dropped and counted. What is to leave waits in
-// its port's queues until the caller takes it. A data queue that is too full
-// holds back the input ports that fill it; nothing is dropped for lack of room
-// but on VL 15, and what waits at the head for longer than PortInfo:HOQLife.
+// its port's queues until the caller takes it. A data lane's queue that is too full
+// holds back the lanes of input ports that fill it; nothing is dropped for lack of
+// room but on VL 15, and what waits at the head for longer than PortInfo:HOQLife.
 #pragma once
 
 #include "link/sender.hpp"
@@ -35,7 +35,7 @@ class NodeListener
   public:
     // A queue of the port has got its first packet.
     virtual void outputReady(std::uint8_t port) = 0;
-    // Data packets may come in by the port again.
+    // Data packets may come in by a lane of the port again.
     virtual void inputReady(std::uint8_t port) = 0;
     // The SM wants the link to train anew (polling) or to stay down (disabled).
     virtual void physWanted(std::uint8_t port, PhysState wanted) = 0;
@@ -62,7 +62,7 @@ class Node
     void linkDown(std::uint8_t port, PhysState phys, Time now);
 
     // What the cable's lower layer has found: a frame whose check was wrong, one that the
-    // peer had no credit for, a frame whose packets do not add up; a link that goes down
+    // peer had no credit for, a frame whose packets or numbers do not add up; a link that goes down
     // since the peer was silent (before linkDown()).
     enum class CableError : std::uint8_t { broken, overrun, malformed, silent };
     void cableError(std::uint8_t port, CableError error, Time now);
@@ -74,22 +74,25 @@ class Node
     // answers by the same port. nullptr: there is none. It must outlive the node.
     void setPeer(std::uint8_t port, IpoibPeer *peer, Time now);
     // What a peer has to send leaves, after the caller has given it something to do.
-    void sendFromPeer(std::uint8_t port, Time now);
+    // vl: the lane that this came by, which is held back while too many answers wait.
+    void sendFromPeer(std::uint8_t port, Time now, std::uint8_t vl = vl0);
 
-    // Whether data packets may be given to receive() by this port.
-    [[nodiscard]] bool acceptsInput(std::uint8_t port) const
-    {
-        return ports_[port].heldBackBy == 0;
-    }
+    // Lanes of which packets may be given to receive() by this port.
+    [[nodiscard]] Lanes openLanes(std::uint8_t port) const { return ports_[port].openLanes(); }
     void receive(std::uint8_t port, Packet packet, Time now);
 
-    // The packet that leaves next by a lane; nullptr if none waits.
-    [[nodiscard]] const Packet *peek(std::uint8_t port, Lane lane) const
+    // The lane whose packet leaves next, among those that are open; nullopt if none waits.
+    [[nodiscard]] std::optional<std::uint8_t> nextLane(std::uint8_t port,
+                                                       Lanes open = allLanes) const
     {
-        const OutputQueue &queue = ports_[port].queue(lane);
-        return queue.packets.empty() ? nullptr : &queue.packets.front();
+        return ports_[port].queues.next(open);
     }
-    [[nodiscard]] Packet take(std::uint8_t port, Lane lane, Time now);
+    // The first packet of a lane that has some.
+    [[nodiscard]] const Packet &peek(std::uint8_t port, std::uint8_t vl) const
+    {
+        return ports_[port].queues[vl].packets.front();
+    }
+    [[nodiscard]] Packet take(std::uint8_t port, std::uint8_t vl, Time now);
 
     void onTime(Time now);
     [[nodiscard]] Time deadline() const;
@@ -121,12 +124,12 @@ class Node
                                                   const PacketHeaders &headers) const;
     void output(std::uint8_t in, std::uint8_t out, Packet packet, const PacketHeaders &headers,
                 Time now);
-    void enqueue(std::uint8_t in, Port &out, Lane lane, Packet packet, Time now);
+    void enqueue(InputLane from, Port &out, std::uint8_t vl, Packet packet, Time now);
     void sendSmp(std::uint8_t out, io::View mad, std::uint16_t source, std::uint16_t destination,
                  Time now);
     void sendSmpByLid(std::uint8_t in, io::View mad, std::uint16_t destination, Time now);
     void sendTraps(Time now);
-    void dropLate(Port &port, Time now);
+    void dropLate(Port &port, std::uint8_t vl, Time now);
     void updatePeer(std::uint8_t port, bool mustRejoin, Time now);
     void giveToPeer(std::uint8_t port, io::View packet, const PacketHeaders &headers, Time now);
     void physicalError(std::uint8_t port, Time now);

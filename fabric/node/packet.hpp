@@ -10,6 +10,7 @@
 #include "ib/mad.hpp"
 #include "io/bytes.hpp"
 
+#include <bitset>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -17,12 +18,26 @@
 namespace openipoib::fabric
 {
 
+// VLs 0 to 7 carry data, VL 15 the SM's MADs.
+inline constexpr std::uint8_t vl0 = 0;
 inline constexpr std::uint8_t vl15 = 15;
+inline constexpr std::uint8_t dataLanes = 8;
+inline constexpr std::uint8_t dataLanesCode = 4; // as PortInfo has it
+
+using Lanes = std::bitset<16>; // a bit for each VL
+inline constexpr Lanes allLanes{0xFFFF};
 
 struct Packet {
     io::Bytes bytes;          // LRH to ICRC
     std::uint8_t hops = 0;    // switches it has passed
     bool isCorrupted = false; // its VCRC, if it had one, would be wrong
+
+    // Of at least an LRH.
+    [[nodiscard]] std::uint8_t vl() const { return bytes[0] >> 4; }
+    void setVl(std::uint8_t vl)
+    {
+        bytes[0] = static_cast<std::uint8_t>(vl << 4 | (bytes[0] & 0xF));
+    }
 };
 
 // What a switch reads of a packet.

@@ -104,8 +104,8 @@ Port::Port(const Identity &identity) : pkeys(pkeyCapacity), identity_(identity)
              {IB_PORT_LINK_DOWN_DEF_F, static_cast<std::uint32_t>(PhysState::polling)},
              {IB_PORT_NEIGHBOR_MTU_F, mtu4096},
              {IB_PORT_MTU_CAP_F, mtu4096},
-             {IB_PORT_VL_CAP_F, 1},
-             {IB_PORT_OPER_VLS_F, 1},
+             {IB_PORT_VL_CAP_F, dataLanesCode},
+             {IB_PORT_OPER_VLS_F, dataLanesCode},
              {IB_PORT_VL_ARBITRATION_HIGH_CAP_F, 8},
              {IB_PORT_VL_ARBITRATION_LOW_CAP_F, 8},
              {IB_PORT_HOQ_LIFE_F, headLifeForever},
@@ -159,6 +159,7 @@ void Port::refresh()
     lid_ = static_cast<std::uint16_t>(info(IB_PORT_LID_F));
     lmc_ = static_cast<std::uint8_t>(info(IB_PORT_LMC_F));
     mtu_ = std::size_t{128} << info(IB_PORT_NEIGHBOR_MTU_F);
+    lanes_ = 1U << (info(IB_PORT_OPER_VLS_F) - 1);
 }
 
 bool Port::allowsPkey(std::uint16_t pkey) const

@@ -6,14 +6,12 @@
 #include "link/sender.hpp"
 #include "node/counters.hpp"
 #include "node/fields.hpp"
-#include "node/packet.hpp"
+#include "node/output_queues.hpp"
 #include "topology/topology.hpp"
 
 #include <array>
-#include <bitset>
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <vector>
 
@@ -22,17 +20,6 @@ namespace openipoib::fabric
 
 enum class PortState : std::uint8_t { noChange, down, init, armed, active };
 enum class PhysState : std::uint8_t { noChange, sleep, polling, disabled, training, linkUp };
-
-// Ports have one data lane, VL 0, beside VL 15.
-enum class Lane : std::uint8_t { management, data, count };
-
-// One lane's packets at an output.
-struct OutputQueue {
-    std::deque<Packet> packets;
-    std::size_t bytes = 0;
-    Time headSince{};            // when the first packet became the first
-    std::bitset<256> heldBack{}; // input ports that wait for room here
-};
 
 class Port
 {
@@ -103,12 +90,14 @@ class Port
 
     // The data path's view.
     [[nodiscard]] std::size_t mtu() const { return mtu_; }
+    // Whether OperationalVLs has this data lane.
+    [[nodiscard]] bool hasLane(std::uint8_t vl) const { return vl < lanes_; }
     [[nodiscard]] bool allowsPkey(std::uint16_t pkey) const;
     // How long a packet may be at the head of a queue; nullopt: for ever.
     [[nodiscard]] std::optional<std::chrono::nanoseconds> headLife() const;
 
-    // VL of packets that leave here, by the port they came in by and SL. What
-    // the SM has not written is VL 0.
+    // VL of packets that leave here, by the port they came in by and SL (IBA volume 1,
+    // 7.6.6). What the SM has not written is VL 0.
     using SlMap = std::array<std::uint8_t, 16>;
     [[nodiscard]] std::uint8_t slToVl(std::uint8_t in, std::uint8_t sl) const
     {
@@ -125,12 +114,22 @@ class Port
     std::array<Attribute, 4> vlArbitration{};
     std::array<std::uint64_t, guidCapacity> guids{};
     PortCounters counters;
-    [[nodiscard]] OutputQueue &queue(Lane lane) { return queues_[static_cast<std::size_t>(lane)]; }
-    [[nodiscard]] const OutputQueue &queue(Lane lane) const
+    OutputQueues queues;
+
+    // Lanes by which packets may come in; each is closed as long as a queue holds it back.
+    [[nodiscard]] Lanes openLanes() const { return open_; }
+    void holdBack(std::uint8_t vl)
     {
-        return queues_[static_cast<std::size_t>(lane)];
+        ++heldBackBy_[vl];
+        open_.reset(vl);
     }
-    unsigned heldBackBy = 0; // queues that hold packets from this port back
+    // Whether it is open now.
+    [[nodiscard]] bool letGo(std::uint8_t vl)
+    {
+        if (--heldBackBy_[vl] == 0)
+            open_.set(vl);
+        return open_[vl];
+    }
 
   private:
     [[nodiscard]] bool isValid(const Attribute &wanted) const;
@@ -146,11 +145,13 @@ class Port
     std::uint16_t lid_ = 0;
     std::uint8_t lmc_ = 0;
     std::size_t mtu_ = 256;
+    unsigned lanes_ = 1;
     std::uint32_t physicalErrors_ = 0; // beyond what good packets have made up for
     std::uint32_t overrunPeriods_ = 0; // in a row
     Time overrunAt_{};                 // when the last of them began
     std::vector<SlMap> slToVl_;        // by input port
-    std::array<OutputQueue, static_cast<std::size_t>(Lane::count)> queues_;
+    Lanes open_ = allLanes;
+    std::array<unsigned, dataLanes> heldBackBy_{}; // queues that hold a lane back
 };
 
 } // namespace openipoib::fabric

@@ -97,9 +97,8 @@ class Switch
     unsigned take(std::uint8_t port)
     {
         unsigned count = 0;
-        for (const Lane lane : {Lane::management, Lane::data})
-            for (; node.peek(port, lane) != nullptr; ++count)
-                benchmark::DoNotOptimize(node.take(port, lane, start));
+        for (; const auto vl = node.nextLane(port); ++count)
+            benchmark::DoNotOptimize(node.take(port, *vl, start));
         return count;
     }
 

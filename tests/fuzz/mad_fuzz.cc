@@ -56,11 +56,13 @@ io::Bytes packet(Input &input)
     ib::Lrh lrh{.dlid = input.half(), .slid = input.half()};
     ib::PacketBuilder builder;
     if (kind % 4 == 1)
-        return builder.lrh(lrh)
-            .bth({.qpn = static_cast<std::uint32_t>(kind >> 2 & 3)})
-            .deth({})
-            .payload(input.bytes(input.half() % most))
-            .build();
+        lrh.vl = kind >> 4;
+    lrh.sl = kind >> 4;
+    return builder.lrh(lrh)
+        .bth({.qpn = static_cast<std::uint32_t>(kind >> 2 & 3)})
+        .deth({})
+        .payload(input.bytes(input.half() % most))
+        .build();
     const bool isSmp = kind % 4 == 2;
     if (isSmp) {
         lrh.vl = vl15;
@@ -72,14 +74,14 @@ io::Bytes packet(Input &input)
 void drain(Node &node, Time now)
 {
     for (std::uint8_t port = 0; port <= node.portCount(); ++port)
-        for (const Lane lane : {Lane::management, Lane::data})
-            while (node.peek(port, lane) != nullptr) {
-                promise(port != 0, "nothing leaves by port 0");
-                const Packet out = node.take(port, lane, now);
-                promise(PacketHeaders::parse(out.bytes).has_value(), "packets make sense");
-            }
+        while (const auto vl = node.nextLane(port)) {
+            promise(port != 0, "nothing leaves by port 0");
+            const Packet out = node.take(port, *vl, now);
+            promise(PacketHeaders::parse(out.bytes).has_value(), "packets make sense");
+            promise(out.vl() == *vl, "packets name the lane they leave by");
+        }
     for (std::uint8_t port = 1; port <= node.portCount(); ++port)
-        promise(node.acceptsInput(port), "nothing is held back by empty queues");
+        promise(node.openLanes(port).all(), "nothing is held back by empty queues");
 }
 
 } // namespace

@@ -47,8 +47,9 @@ class FabricWorld : public testing::Test
   protected:
     void SetUp() override
     {
-        const auto number = fabric.attach(*fabric.topology().findPort("h1:1"), cable);
-        ASSERT_TRUE(number);
+        const auto attached = fabric.attach(*fabric.topology().findPort("h1:1"), cable);
+        ASSERT_TRUE(attached);
+        number = *attached;
         fabric.start(now);
     }
 
@@ -60,8 +61,8 @@ class FabricWorld : public testing::Test
             for (const auto &frame : std::exchange(cable.frames, {}))
                 host.onFrame(frame, now);
             for (const auto &frame : host.takeOutput())
-                fabric.onFrame(0, {2, 0, 0, 0, 0, 9}, frame, now);
-            fabric.onBatchEnd(0, now);
+                fabric.onFrame(number, {2, 0, 0, 0, 0, 9}, frame, now);
+            fabric.onBatchEnd(number, now);
             now += 5ms;
         }
     }
@@ -116,6 +117,7 @@ class FabricWorld : public testing::Test
     Time now{1h};
     std::uint32_t nextSession = 100;
     MemoryCable cable;
+    std::size_t number = 0; // of the cable
     std::uint32_t nextChance = 0;
     Fabric fabric{*parseTopology(fabricPlan, "plan"), [this] { return nextSession++; },
                   [this] { return nextChance++; }};

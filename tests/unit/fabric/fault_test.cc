@@ -363,7 +363,7 @@ TEST_F(FaultTest, WhatARateHoldsUpWaitsInTheSwitch)
         ask({1, 4});
     steps(4);
     const Node &leaf = *fabric.node(port("S-1:4").node);
-    EXPECT_EQ(leaf.port(4).queue(Lane::management).packets.size(), 4U);
+    EXPECT_EQ(leaf.port(4).queues[vl15].packets.size(), 4U);
     clear(fabric.faults().all()[0].id);
 }
 

@@ -18,12 +18,12 @@ class NodeForwardTest : public NodeWorld
     {
         configure();
         for (std::uint8_t port = 1; port <= node.portCount(); ++port)
-            sent(port, Lane::management);
+            sent(port, vl15);
     }
 
     std::size_t waiting(std::uint8_t port) const
     {
-        return node.port(port).queue(Lane::data).packets.size();
+        return node.port(port).queues[vl0].packets.size();
     }
 
     void setInfo(std::uint8_t port, MAD_FIELDS field, std::uint32_t value)
@@ -41,7 +41,7 @@ TEST_F(NodeForwardTest, UnicastGoesWhereTheTableSaysUnchanged)
     const io::Bytes packet = data(13);
     const auto before = node.port(1).counters.get(Counter::rcvData);
     receive(1, packet);
-    const auto out = sent(3, Lane::data);
+    const auto out = sent(3, vl0);
     ASSERT_EQ(out.size(), 1U);
     EXPECT_EQ(out[0], packet);
     EXPECT_EQ(waiting(2) + waiting(4), 0U);
@@ -61,7 +61,7 @@ TEST_F(NodeForwardTest, AnyTableIsFollowed)
         const std::uint8_t in = 1 + engine() % 4;
         receive(in, data(lid));
         for (std::uint8_t out = 1; out <= 4; ++out)
-            EXPECT_EQ(sent(out, Lane::data).size(), table[lid] == out && out != in ? 1U : 0U)
+            EXPECT_EQ(sent(out, vl0).size(), table[lid] == out && out != in ? 1U : 0U)
                 << "LID " << lid << " from " << int(in) << " at " << int(out);
     }
 }
@@ -77,7 +77,7 @@ TEST_F(NodeForwardTest, AnyMulticastTableIsFollowed)
         const std::uint8_t in = 1 + engine() % 4;
         receive(in, data(static_cast<std::uint16_t>(ib::firstMulticastLid + i)));
         for (std::uint8_t out = 1; out <= 4; ++out)
-            EXPECT_EQ(sent(out, Lane::data).size(),
+            EXPECT_EQ(sent(out, vl0).size(),
                       (masks[2U * i + 1] >> out & 1) != 0 && out != in ? 1U : 0U);
     }
 }
@@ -97,10 +97,6 @@ TEST_F(NodeForwardTest, EachReasonToDropIsCounted)
     receive(1, bad);
     receive(1, {});
     EXPECT_EQ(drops(1, Drop::malformed), 2U);
-    io::Bytes lane3 = data(13);
-    lane3[0] = 0x30;
-    receive(1, lane3);
-    EXPECT_EQ(drops(1, Drop::virtualLane), 1U);
     node.receive(1, {.bytes = data(13), .hops = 64}, now);
     EXPECT_EQ(drops(1, Drop::lifetime), 1U);
     for (std::uint8_t out = 1; out <= 4; ++out)
@@ -131,19 +127,19 @@ TEST_F(NodeForwardTest, PartitionsAreEnforcedAtBothEnds)
     for (const std::uint32_t port : {1U, 3U})
         ASSERT_EQ(set(pkeyTable, port << 16, keys), 0U);
     receive(1, data(13, 0x7777));
-    EXPECT_EQ(sent(3, Lane::data).size(), 1U); // not enforced yet
+    EXPECT_EQ(sent(3, vl0).size(), 1U); // not enforced yet
     setInfo(1, IB_PORT_PART_EN_INB_F, 1);
     receive(1, data(13, 0x7777));
     EXPECT_EQ(drops(1, Drop::pkeyInbound), 1U);
     EXPECT_EQ(node.port(1).counters.get(Counter::rcvConstraint), 1U);
     receive(1, data(13, 0x8005));
-    EXPECT_EQ(sent(3, Lane::data).size(), 1U);
+    EXPECT_EQ(sent(3, vl0).size(), 1U);
     setInfo(3, IB_PORT_PART_EN_OUTB_F, 1);
     receive(2, data(13, 0x7777));
     EXPECT_EQ(drops(3, Drop::pkeyOutbound), 1U);
     EXPECT_EQ(node.port(3).counters.get(Counter::xmitConstraint), 1U);
     receive(2, data(13, 0x0005));
-    EXPECT_EQ(sent(3, Lane::data).size(), 1U);
+    EXPECT_EQ(sent(3, vl0).size(), 1U);
 }
 
 TEST_F(NodeForwardTest, TheNeighboursMtuIsKept)
@@ -159,16 +155,16 @@ TEST_F(NodeForwardTest, TheNeighboursMtuIsKept)
 TEST_F(NodeForwardTest, AFullOutputHoldsBackWhoFillsItAndLosesNothing)
 {
     std::size_t count = 0;
-    while (node.acceptsInput(1) && count < 10000) {
+    while (acceptsInput(1) && count < 10000) {
         receive(1, data(13, ib::defaultPkey, 4096));
         ++count;
     }
     ASSERT_LT(count, 10000U);
-    EXPECT_TRUE(node.acceptsInput(2));
+    EXPECT_TRUE(acceptsInput(2));
     EXPECT_TRUE(inputs.empty());
-    EXPECT_EQ(sent(3, Lane::data).size(), count);
+    EXPECT_EQ(sent(3, vl0).size(), count);
     EXPECT_EQ(inputs, std::vector<std::uint8_t>{1});
-    EXPECT_TRUE(node.acceptsInput(1));
+    EXPECT_TRUE(acceptsInput(1));
 }
 
 TEST_F(NodeForwardTest, WhatWaitsTooLongIsDropped)
@@ -186,10 +182,10 @@ TEST_F(NodeForwardTest, WhatWaitsTooLongIsDropped)
 
 TEST_F(NodeForwardTest, ALinkThatGoesDownLetsGoOfWhoWaited)
 {
-    while (node.acceptsInput(1))
+    while (acceptsInput(1))
         receive(1, data(13, ib::defaultPkey, 4096));
     node.linkDown(3, PhysState::polling, now);
-    EXPECT_TRUE(node.acceptsInput(1));
+    EXPECT_TRUE(acceptsInput(1));
     EXPECT_EQ(inputs, std::vector<std::uint8_t>{1});
     EXPECT_GT(drops(3, Drop::portDown), 0U);
 }
@@ -206,8 +202,7 @@ TEST_F(NodeForwardTest, AnyBytesAreSurvived)
             packet.resize(engine() % packet.size());
         receive(1 + engine() % 4, packet);
         for (std::uint8_t port = 1; port <= 4; ++port)
-            for (const Lane lane : {Lane::management, Lane::data})
-                sent(port, lane);
+            sent(port, allLanes);
     }
 }
 

@@ -19,7 +19,7 @@ class NodeSmaTest : public NodeWorld
     std::vector<io::Bytes> traps(std::uint8_t port = 1)
     {
         std::vector<io::Bytes> found;
-        for (const auto &packet : sent(port, Lane::management))
+        for (const auto &packet : sent(port, vl15))
             if (const auto mad = madOf(packet); mad[3] == 5)
                 found.push_back(mad);
         return found;
@@ -53,12 +53,12 @@ TEST_F(NodeSmaTest, ARequestForAnotherNodeGoesOn)
     mad[7] = 2;       // hops
     mad[128 + 2] = 3; // out of port 3
     receive(1, onLane15(mad));
-    const auto packets = sent(3, Lane::management);
+    const auto packets = sent(3, vl15);
     ASSERT_EQ(packets.size(), 1U);
     const io::Bytes passed = madOf(packets[0]);
     EXPECT_EQ(passed[6], 2);
     EXPECT_EQ(passed[192 + 1], 1);
-    EXPECT_TRUE(sent(1, Lane::management).empty());
+    EXPECT_TRUE(sent(1, vl15).empty());
 }
 
 TEST_F(NodeSmaTest, HopsThatMakeNoSenseAreDropped)
@@ -96,7 +96,7 @@ TEST_F(NodeSmaTest, WhatAPortCannotDoIsRefused)
     const Attribute good = get(portInfo, 1);
     for (const auto &[field, value] : {std::pair{IB_PORT_NEIGHBOR_MTU_F, 0U},
                                        {IB_PORT_NEIGHBOR_MTU_F, 6U},
-                                       {IB_PORT_OPER_VLS_F, 4U},
+                                       {IB_PORT_OPER_VLS_F, 5U},
                                        {IB_PORT_LINK_WIDTH_ENABLED_F, 8U}}) {
         Attribute info = good;
         setField(info, IB_PORT_STATE_F, 0);
@@ -211,7 +211,7 @@ TEST_F(NodeSmaTest, CountersByPerformanceManagement)
                    .deth({.qkey = ib::gsiQkey, .sourceQpn = 0x55})
                    .payload(mad)
                    .build());
-    const auto answers = sent(1, Lane::data);
+    const auto answers = sent(1, vl0);
     ASSERT_EQ(answers.size(), 1U);
     EXPECT_EQ(ib::Lrh::parse(answers[0])->dlid, smLid);
     EXPECT_EQ(ib::Bth::parse(io::View(answers[0]).subspan(8))->qpn, 0x55U);

@@ -86,13 +86,21 @@ class NodeWorld : public testing::Test, public NodeListener
         node.receive(port, {.bytes = packet}, now);
     }
 
-    std::vector<io::Bytes> sent(std::uint8_t port, Lane lane)
+    // What waits at a port, on these lanes.
+    std::vector<io::Bytes> sent(std::uint8_t port, Lanes lanes)
     {
         std::vector<io::Bytes> packets;
-        while (node.peek(port, lane) != nullptr)
-            packets.push_back(node.take(port, lane, now).bytes);
+        while (const auto vl = node.nextLane(port, lanes))
+            packets.push_back(node.take(port, *vl, now).bytes);
         return packets;
     }
+    std::vector<io::Bytes> sent(std::uint8_t port, std::uint8_t vl)
+    {
+        return sent(port, Lanes{1UL << vl});
+    }
+
+    // Whether packets may come in by all lanes.
+    bool acceptsInput(std::uint8_t port) const { return node.openLanes(port).all(); }
 
     static io::Bytes madOf(const io::Bytes &packet)
     {
@@ -105,7 +113,7 @@ class NodeWorld : public testing::Test, public NodeListener
     {
         receive(port, onLane15(mad));
         io::Bytes answer;
-        for (const auto &packet : sent(port, Lane::management))
+        for (const auto &packet : sent(port, vl15))
             if (const auto out = madOf(packet); out[3] == static_cast<int>(ib::Method::getResp)) {
                 EXPECT_TRUE(answer.empty());
                 answer = out;

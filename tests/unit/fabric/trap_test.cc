@@ -33,7 +33,7 @@ class TrapTest : public NodeWorld
     std::vector<io::Bytes> notices()
     {
         std::vector<io::Bytes> found;
-        for (const auto &packet : sent(1, Lane::management))
+        for (const auto &packet : sent(1, vl15))
             if (const auto mad = madOf(packet); mad[3] == static_cast<int>(ib::Method::trap))
                 found.push_back(mad);
         return found;
@@ -84,7 +84,7 @@ TEST_F(TrapTest, GoodPacketsMakeUpForBrokenOnes)
     for (int i = 0; i < 10; ++i) {
         broken(3);
         receive(3, data(12));
-        sent(2, Lane::data);
+        sent(2, vl0);
     }
     EXPECT_TRUE(notices().empty());
     EXPECT_EQ(count(3, Counter::localIntegrity), 0U);

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// Lanes of a link between two switches: one that is held back does not stop another.
+#include "fabric_world.hpp"
+
+namespace openipoib::fabric
+{
+namespace
+{
+
+class LanesTest : public FabricWorld
+{
+  protected:
+    static constexpr std::uint16_t idleLid = 11, slowLid = 12;
+
+    void SetUp() override
+    {
+        const auto attached = fabric.attach(port("S-2:2"), slowCable);
+        ASSERT_TRUE(attached);
+        slowNumber = *attached;
+        FabricWorld::SetUp();
+        run(20);
+        ASSERT_TRUE(host.isUp() && slow.isUp());
+        program({1}, "S-1", {1, 4}, 4, 4);
+        program({1, 4}, "S-2", {1, 2, 4}, 1, 2);
+    }
+
+    // As steps(), with the second host at work.
+    void run(int count)
+    {
+        for (; count > 0; --count) {
+            slow.onTime(now);
+            for (const auto &frame : std::exchange(slowCable.frames, {}))
+                slow.onFrame(frame, now);
+            for (const auto &frame : slow.takeOutput())
+                fabric.onFrame(slowNumber, {2, 0, 0, 0, 0, 8}, frame, now);
+            fabric.onBatchEnd(slowNumber, now);
+            steps(1);
+        }
+    }
+
+    void set(const io::Bytes &path, std::uint16_t attribute, std::uint32_t modifier,
+             const Attribute &value)
+    {
+        io::Bytes mad;
+        ib::Mad{.mgmtClass = ib::MgmtClass::subnDirected,
+                .method = ib::Method::set,
+                .attribute = attribute,
+                .modifier = modifier}
+            .appendTo(mad);
+        mad[6] = 1;
+        mad[7] = static_cast<std::uint8_t>(path.size());
+        setField(mad, IB_DRSMP_DRDLID_F, ib::permissiveLid);
+        setField(mad, IB_DRSMP_DRSLID_F, ib::permissiveLid);
+        std::ranges::copy(path, mad.begin() + 128 + 1);
+        std::ranges::copy(value, mad.begin() + IB_SMP_DATA_OFFS);
+        host.send(ib::PacketBuilder{}
+                      .lrh({.vl = vl15, .dlid = ib::permissiveLid, .slid = ib::permissiveLid})
+                      .bth({})
+                      .deth({})
+                      .payload(mad)
+                      .build(),
+                  now);
+        run(2);
+    }
+
+    // Ports active, each SL on its lane, routes to the two hosts.
+    void program(const io::Bytes &path, std::string_view name, const io::Bytes &ports,
+                 std::uint8_t toIdle, std::uint8_t toSlow)
+    {
+        const Node &node = *fabric.node(switchNamed(name).node);
+        Attribute identity{};
+        for (std::size_t i = 0; i < 8; ++i)
+            identity[i] = static_cast<std::uint8_t>(2 * i << 4 | (2 * i + 1));
+        for (const std::uint8_t out : ports) {
+            for (const PortState state : {PortState::armed, PortState::active}) {
+                Attribute info = node.port(out).portInfo();
+                setField(info, IB_PORT_STATE_F, static_cast<std::uint32_t>(state));
+                setField(info, IB_PORT_PHYS_STATE_F, 0);
+                set(path, IB_ATTR_PORT_INFO, out, info);
+            }
+            for (const std::uint8_t in : ports)
+                set(path, IB_ATTR_SLVL_TABLE, static_cast<std::uint32_t>(in) << 8 | out, identity);
+        }
+        Attribute table;
+        table.fill(noPort);
+        table[idleLid] = toIdle;
+        table[slowLid] = toSlow;
+        set(path, IB_ATTR_LINEARFORWTBL, 0, table);
+        Attribute info{};
+        setField(info, IB_SW_LINEAR_FDB_TOP_F, 63);
+        set(path, IB_ATTR_SWITCH_INFO, 0, info);
+        static_cast<void>(host.takeInput());
+    }
+
+    void send(std::uint8_t sl, std::uint16_t dlid)
+    {
+        host.send(ib::PacketBuilder{}
+                      .lrh({.sl = sl, .dlid = dlid, .slid = 9})
+                      .bth({.pkey = ib::defaultPkey, .qpn = 0x42})
+                      .deth({})
+                      .payload(io::Bytes(4096))
+                      .build(),
+                  now);
+    }
+
+    std::uint64_t arrived()
+    {
+        return fabric.node(port("idle:1").node)->port(1).counters.get(Counter::rcvPackets);
+    }
+
+    MemoryCable slowCable;
+    std::size_t slowNumber = 0;
+    link::Endpoint slow{{.session = 7, .guid = 0xC, .maxFrame = 9000}};
+};
+
+TEST_F(LanesTest, OneThatIsHeldBackDoesNotStopAnother)
+{
+    const Node &spine = *fabric.node(switchNamed("S-2").node);
+    std::size_t sent = 0;
+    // The second host takes nothing; its cable's window and a queue fill up.
+    for (int i = 0; i < 100 && spine.openLanes(4)[1]; ++i) {
+        for (int burst = 0; burst < 20 && host.canSend(); ++burst, ++sent)
+            send(1, slowLid);
+        steps(1);
+    }
+    ASSERT_FALSE(spine.openLanes(4)[1]);
+    ASSERT_TRUE(slow.isUp());
+    const auto before = arrived();
+    send(1, idleLid); // behind them
+    steps(2);
+    EXPECT_EQ(arrived(), before);
+    send(2, idleLid);
+    steps(2);
+    EXPECT_EQ(arrived(), before + 1);
+    std::size_t taken = 0;
+    for (int i = 0; i < 100 && taken < sent; ++i) {
+        run(1);
+        taken += slow.takeInput().size();
+    }
+    EXPECT_EQ(taken, sent);
+    EXPECT_EQ(arrived(), before + 2);
+}
+
+} // namespace
+} // namespace openipoib::fabric
