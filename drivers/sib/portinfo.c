@@ -14,7 +14,6 @@
 #define SPEED_SUPPORTED	0x07	/* SDR, DDR, QDR */
 #define SPEED_ACTIVE	0x04	/* QDR */
 #define ALL_SUPPORTED	0xFF
-#define VL_CAP		1	/* VL0 only */
 #define VLARB_CAP	8
 #define RESP_TIME	18	/* 4.096 us * 2^18, about a second */
 #define REREGISTER	0x80
@@ -44,7 +43,7 @@ void sib_portinfo_get(struct sib_sma *sma, struct ib_port_info *pi, bool hide_mk
 	pi->mkeyprot_resv_lmc = sma->mkey_prot << 6 | sma->lmc;
 	pi->linkspeedactive_enabled = SPEED_ACTIVE << 4 | sma->speed_enabled;
 	pi->neighbormtu_mastersmsl = sma->mtu << 4 | sma->sm_sl;
-	pi->vlcap_inittype = VL_CAP << 4;
+	pi->vlcap_inittype = SIB_VL_CAP << 4;
 	pi->vl_high_limit = sma->vl_high_limit;
 	pi->vl_arb_high_cap = VLARB_CAP;
 	pi->vl_arb_low_cap = VLARB_CAP;
@@ -127,7 +126,7 @@ static bool valid(const struct sib_sma *sma, const struct ib_port_info *pi)
 		return false;
 	if (new_mtu(pi) < IB_MTU_256 || new_mtu(pi) > sma->mtu_cap)
 		return false;
-	return vls <= VL_CAP;
+	return vls <= SIB_VL_CAP;
 }
 
 static void set_identity(struct sib_sma *sma, const struct ib_port_info *pi, u32 *events)
@@ -160,10 +159,14 @@ static void set_enables(struct sib_sma *sma, const struct ib_port_info *pi)
 
 static void set_limits(struct sib_sma *sma, const struct ib_port_info *pi)
 {
+	u8 vls = pi->operationalvl_pei_peo_fpi_fpo >> 4;
+
 	WRITE_ONCE(sma->mtu, new_mtu(pi));
 	sma->vl_high_limit = pi->vl_high_limit;
 	sma->hoq_stall = pi->vlstallcnt_hoqlife;
 	sma->enforce = pi->operationalvl_pei_peo_fpi_fpo & 0xF;
+	if (vls)
+		WRITE_ONCE(sma->op_vls, vls);
 	sma->error_thresholds = pi->localphyerrors_overrunerrors;
 	sma->subnet_timeout = pi->clientrereg_resv_subnetto & 0x1F;
 	sma->max_credit_hint = be16_to_cpu(pi->max_credit_hint);

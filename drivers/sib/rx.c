@@ -59,6 +59,11 @@ static bool admit(struct sib_port *port, const struct sib_pkt *pkt)
 		port->stats.rx_state++;
 		return false;
 	}
+	if (pkt->vl != SIB_VL15 && !sib_sma_has_lane(&port->sma, pkt->vl)) {
+		port->stats.rx_vl++;
+		sib_pma_inc(&port->pma, SIB_PC_RCV_ERRORS);
+		return false;
+	}
 	if (!dlid_ok(port, pkt)) {
 		port->stats.rx_lid++;
 		return false;

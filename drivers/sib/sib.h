@@ -66,7 +66,7 @@ struct sib_stats {
 	u64 rx_lid;		/* not our LID, or LID not allowed */
 	u64 rx_gid;		/* DGID is not ours */
 	u64 rx_state;		/* data packet while the port is not ACTIVE */
-	u64 rx_vl;		/* VL15 to a QP other than 0, or the reverse */
+	u64 rx_vl;		/* no such lane; VL15 to a QP other than 0, or the reverse */
 	u64 rx_no_qp;		/* QP unknown or not in a receiving state */
 	u64 rx_no_mcast;	/* multicast group nobody is attached to */
 	u64 rx_pkey;		/* P_Key violations */

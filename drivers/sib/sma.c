@@ -273,5 +273,5 @@ void sib_sma_init(struct sib_sma *sma, const struct sib_sma_ops *ops, __be64 gui
 	sma->speed_enabled = 0x7;
 	sma->mtu = IB_MTU_256;
 	sma->mtu_cap = IB_MTU_256;
-	sma->op_vls = 1;
+	sma->op_vls = SIB_VL_CAP;
 }

@@ -19,6 +19,7 @@
 #define SIB_PKEY_BLOCK	32	/* entries in an SMP, IBA 14.2.5.7 */
 #define SIB_NUM_GUIDS	8
 #define SIB_NODE_DESC_LEN	64
+#define SIB_VL_CAP	4	/* PortInfo:VLCap, VL0 to VL7 */
 
 /* PortInfo:PortPhysicalState */
 enum sib_phys_state {
@@ -157,6 +158,12 @@ void sib_sma_lease_check(struct sib_sma *sma, unsigned long now);
 int sib_sma_pkey_find(struct sib_sma *sma, u16 pkey, int index);
 void sib_sma_violation(struct sib_sma *sma, bool qkey, u32 key, u8 sl, u32 qp1, u32 qp2,
 		       u16 lid1, u16 lid2, unsigned long now);
+
+/* Whether OperationalVLs has this data lane */
+static inline bool sib_sma_has_lane(const struct sib_sma *sma, u8 vl)
+{
+	return vl < BIT(READ_ONCE(sma->op_vls) - 1);
+}
 
 /* portinfo.c */
 void sib_portinfo_get(struct sib_sma *sma, struct ib_port_info *pi, bool hide_mkey);

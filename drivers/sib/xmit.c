@@ -43,7 +43,8 @@ static bool may_send(struct sib_port *port, struct sib_pkt *pkt)
 	if (pkt->vl == SIB_VL15)
 		return true;
 	pkt->vl = READ_ONCE(port->sma.sl2vl[pkt->sl]);
-	return READ_ONCE(port->sma.state) == IB_PORT_ACTIVE && pkt->vl != SIB_VL15;
+	return READ_ONCE(port->sma.state) == IB_PORT_ACTIVE &&
+	       sib_sma_has_lane(&port->sma, pkt->vl);
 }
 
 /* Headers, payload, pad and ICRC. Returns 0 or -EACCES. */

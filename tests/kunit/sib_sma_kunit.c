@@ -98,7 +98,7 @@ static const struct wrong wrongs[] = {
 	{ "width 8x", AT(link_width_enabled), 4 },
 	{ "speed without SDR", AT(linkspeedactive_enabled), 2 },
 	{ "speed reserved", AT(linkspeedactive_enabled), 9 },
-	{ "more VLs than there are", AT(operationalvl_pei_peo_fpi_fpo), 2 << 4 },
+	{ "more VLs than there are", AT(operationalvl_pei_peo_fpi_fpo), 5 << 4 },
 };
 
 static void wrong_desc(const struct wrong *w, char *desc)
@@ -285,6 +285,25 @@ static void vl_tables(struct kunit *test)
 	KUNIT_EXPECT_NE(test, get(test, IB_SMP_ATTR_VL_ARB_TABLE, 0xFFFF0000), 0);
 }
 
+static void operational_lanes(struct kunit *test)
+{
+	static const u8 last[] = { 0, 1, 3, 7 };	/* of OperationalVLs 1 to 4 */
+	struct agent *a = test->priv;
+	int i;
+
+	KUNIT_EXPECT_TRUE(test, sib_sma_has_lane(&a->sma, 7));
+	for (i = 0; i < ARRAY_SIZE(last); i++) {
+		good_port_info(a)->operationalvl_pei_peo_fpi_fpo = (i + 1) << 4;
+		KUNIT_EXPECT_EQ(test, set(test, IB_SMP_ATTR_PORT_INFO, 1), 0);
+		KUNIT_EXPECT_TRUE(test, sib_sma_has_lane(&a->sma, last[i]));
+		KUNIT_EXPECT_FALSE(test, sib_sma_has_lane(&a->sma, last[i] + 1));
+	}
+	good_port_info(a)->operationalvl_pei_peo_fpi_fpo = 0;	/* no change */
+	KUNIT_EXPECT_EQ(test, set(test, IB_SMP_ATTR_PORT_INFO, 1), 0);
+	KUNIT_EXPECT_TRUE(test, sib_sma_has_lane(&a->sma, 7));
+	KUNIT_EXPECT_FALSE(test, sib_sma_has_lane(&a->sma, SIB_VL15));
+}
+
 static void refusals(struct kunit *test)
 {
 	struct agent *a = test->priv;
@@ -432,6 +451,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(pkey_table_blocks),
 	KUNIT_CASE(pkey_matching),
 	KUNIT_CASE(vl_tables),
+	KUNIT_CASE(operational_lanes),
 	KUNIT_CASE(refusals),
 	KUNIT_CASE(mkey_protection),
 	KUNIT_CASE(mkey_lease),

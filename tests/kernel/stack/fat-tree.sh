@@ -61,11 +61,8 @@ sweep ftree discovered
 EXPECTED='ERR none'
 "$STACK/fat_tree.py" 3 4 6 2 2 >/run/topology
 sweep minhop diagnostics
-for engine in updn ftree; do
+for engine in updn ftree lash; do
 	sweep "$engine" discovered
 done
-# ibfabric has one data lane, lash wants two here: OpenSM says so, and takes minhop.
-EXPECTED='ERR 4D02'
-sweep lash discovered
 rdma link delete sib0
 rmmod sib
