@@ -163,7 +163,8 @@ void Fabric::noteErrors(Plug &plug, Time now)
     using enum Node::CableError;
     const LinkCounters &seen = plug.station.counters();
     for (const auto &[counter, error] : {std::pair{&LinkCounters::rxCheck, broken},
-                                         {&LinkCounters::rxWindow, overrun},
+                                         {&LinkCounters::rxOverrun, overrun},
+                                         {&LinkCounters::rxWindow, malformed},
                                          {&LinkCounters::rxMalformed, malformed},
                                          {&LinkCounters::timeout, silent},
                                          {&LinkCounters::stall, silent}})

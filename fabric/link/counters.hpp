@@ -16,7 +16,8 @@ struct LinkCounters {
     std::uint64_t txHello = 0, rxHello = 0;
     std::uint64_t retransmit = 0, rto = 0;
     std::uint64_t gapSent = 0, gapRcvd = 0;
-    std::uint64_t rxDup = 0, rxReorder = 0, rxWindow = 0;
+    std::uint64_t rxDup = 0, rxReorder = 0;
+    std::uint64_t rxWindow = 0, rxOverrun = 0; // what cannot be; more than was allowed
     std::uint64_t rxVersion = 0, rxType = 0, rxLength = 0, rxCheck = 0;
     std::uint64_t rxSession = 0, rxForeign = 0, rxLoop = 0;
     std::uint64_t rxMalformed = 0; // packets in frames that do not add up
@@ -24,7 +25,7 @@ struct LinkCounters {
     std::uint64_t timeout = 0, restart = 0, stall = 0;
 };
 
-inline constexpr std::array<std::pair<std::string_view, std::uint64_t LinkCounters::*>, 26>
+inline constexpr std::array<std::pair<std::string_view, std::uint64_t LinkCounters::*>, 27>
     linkCounterNames{{{"link_tx_data", &LinkCounters::txData},
                       {"link_rx_data", &LinkCounters::rxData},
                       {"link_tx_ack", &LinkCounters::txAck},
@@ -38,6 +39,7 @@ inline constexpr std::array<std::pair<std::string_view, std::uint64_t LinkCounte
                       {"link_rx_dup", &LinkCounters::rxDup},
                       {"link_rx_reorder", &LinkCounters::rxReorder},
                       {"link_rx_window", &LinkCounters::rxWindow},
+                      {"link_rx_overrun", &LinkCounters::rxOverrun},
                       {"link_rx_version", &LinkCounters::rxVersion},
                       {"link_rx_type", &LinkCounters::rxType},
                       {"link_rx_length", &LinkCounters::rxLength},

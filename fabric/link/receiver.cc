@@ -32,7 +32,9 @@ void Receiver::onData(std::uint32_t seq, Data data, bool isAckWanted, Time now)
 {
     const std::uint32_t ahead = seq - next_;
     if (ahead >= linkWindow) {
-        ++(next_ - seq <= linkWindow ? counters_.rxDup : counters_.rxWindow);
+        ++(isBefore(next_, seq)        ? counters_.rxOverrun
+           : next_ - seq <= linkWindow ? counters_.rxDup
+                                       : counters_.rxWindow);
         isAckWanted_ = true;
         return;
     }

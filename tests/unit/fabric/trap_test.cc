@@ -167,5 +167,29 @@ TEST_F(CableTrapTest, FramesThatAreBrokenCountAtTheirPort)
     EXPECT_TRUE(host.isUp());
 }
 
+TEST_F(CableTrapTest, DataBeyondTheWindowIsAnOverrunAndABadAcknowledgementIsNot)
+{
+    steps(20);
+    ASSERT_TRUE(host.isUp());
+    link::Header ack = host.header(link::FrameType::ack);
+    ack.ack += 5; // of frames that have not been sent
+    link::Header behind = host.header(link::FrameType::data);
+    behind.seq -= 1000;
+    for (int i = 0; i < 10; ++i) {
+        host.sendRaw(ack.frame({}));
+        host.sendRaw(behind.frame({}));
+        steps(4);
+    }
+    EXPECT_EQ(counters().get(Counter::bufferOverrun), 0U);
+    EXPECT_EQ(counters().get(Counter::rcvErrors), 20U);
+    link::Header ahead = host.header(link::FrameType::data);
+    ahead.seq += linkWindow;
+    host.sendRaw(ahead.frame({}));
+    steps(4);
+    EXPECT_EQ(counters().get(Counter::bufferOverrun), 1U); // OverrunErrors is zero
+    EXPECT_EQ(counters().get(Counter::rcvErrors), 21U);
+    EXPECT_TRUE(host.isUp());
+}
+
 } // namespace
 } // namespace openipoib::fabric
