@@ -312,6 +312,23 @@ Wanted<json> removeHost(Fabric &fabric, const json &request, Time now)
     return node ? done(fabric.removeHost(*node, now)) : wrong("no node '" + *name + "'");
 }
 
+Wanted<json> changePeer(Fabric &fabric, const json &request, bool isAdded, Time now)
+{
+    const auto port = portOf(fabric, request, "at");
+    if (!port)
+        return wrong(port.error());
+    if (!isAdded)
+        return done(fabric.removePeer(*port, now));
+    const auto text = textOf(request, "addresses");
+    if (!text)
+        return wrong(text.error());
+    const auto addresses = AddressRange::parse(*text);
+    return addresses ? done(fabric.addPeer(*port, *addresses, now))
+                     : wrong("addresses: expected FIRST[-LAST], unicast IP addresses of one "
+                             "family, not '" +
+                             *text + "'");
+}
+
 Wanted<Control::Capture> captureOf(const Fabric &fabric, const json &request)
 {
     const auto at = atOf(fabric, request);
@@ -342,6 +359,8 @@ Wanted<json> carryOut(Fabric &fabric, const json &request, Time now,
         return addHost(fabric, request, now);
     if (*command == "remove-host")
         return removeHost(fabric, request, now);
+    if (*command == "add-peer" || *command == "remove-peer")
+        return changePeer(fabric, request, *command == "add-peer", now);
     if (*command == "capture") {
         const auto wanted = captureOf(fabric, request);
         if (!wanted)
@@ -354,7 +373,7 @@ Wanted<json> carryOut(Fabric &fabric, const json &request, Time now,
         return at ? Wanted<json>(counterReport(fabric, *at)) : wrong(at.error());
     }
     return wrong("command: expected status, counters, fault, clear, capture, link, unlink, "
-                 "add-host or remove-host");
+                 "add-host, remove-host, add-peer or remove-peer");
 }
 
 } // namespace

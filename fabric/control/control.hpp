@@ -11,6 +11,8 @@
 //   {"command": "unlink", "at": "sw1:5"}
 //   {"command": "add-host", "name": "h9", "at": "sw1:6"}   emulated
 //   {"command": "remove-host", "name": "h9"}
+//   {"command": "add-peer", "at": "h9:1", "addresses": "10.0.0.1-10.0.39.16"}
+//   {"command": "remove-peer", "at": "h9:1"}
 //   {"command": "capture", "at": "h1:1", "count": 100}
 //
 // An answer has a "result" or an "error"; an error has changed nothing.

@@ -43,6 +43,25 @@ constexpr std::string_view stateName(PortState state)
     return "unknown";
 }
 
+json peerReport(const IpoibPeer &peer)
+{
+    json ranges = json::array();
+    for (const AddressRange &range : peer.addresses().ranges())
+        ranges.push_back(range.text());
+    json answered = json::object();
+    for (std::size_t i = 0; i < peerAnsweredNames.size(); ++i)
+        answered[peerAnsweredNames[i]] = peer.counters().get(static_cast<PeerAnswered>(i));
+    json dropped = json::object();
+    for (std::size_t i = 0; i < peerDropNames.size(); ++i)
+        dropped[peerDropNames[i]] = peer.counters().get(static_cast<PeerDrop>(i));
+    return {{"addresses", ranges},
+            {"count", peer.addresses().count()},
+            {"groups", peer.groups().wanted()},
+            {"joined", peer.groups().joined()},
+            {"answered", answered},
+            {"dropped", dropped}};
+}
+
 json portReport(const Fabric &fabric, PortRef at, const Port &port)
 {
     json result{{"port", at.port}, {"state", stateName(port.state())}};
@@ -52,6 +71,8 @@ json portReport(const Fabric &fabric, PortRef at, const Port &port)
         result["lid"] = port.lid();
     if (const Station *station = fabric.station(at))
         result["cable"] = station->isUp() ? "up" : "down";
+    if (const IpoibPeer *peer = fabric.ipoibPeer(at))
+        result["ipoib_peer"] = peerReport(*peer);
     return result;
 }
 

@@ -25,6 +25,7 @@ struct Arguments {
     std::string place;
     std::string peer;
     std::string name;
+    std::string addresses;
     std::string state;
     std::string amount;
     std::string time;
@@ -108,6 +109,14 @@ void addChanges(CLI::App &app, Arguments &arguments)
     hosts->add_subcommand("remove", "one that is emulated, with its cables")
         ->add_option("NAME", arguments.name, "its name")
         ->required();
+    CLI::App *peers = app.add_subcommand("peer", "add or remove an emulated IPoIB interface");
+    peers->require_subcommand(1);
+    CLI::App *peer = peers->add_subcommand("add", "further addresses that a port answers for");
+    peer->add_option("PORT", arguments.place, "of an emulated host, such as h9:1")->required();
+    peer->add_option("ADDRESSES", arguments.addresses, "FIRST[-LAST], IPv4 or IPv6")->required();
+    peers->add_subcommand("remove", "all addresses of a port")
+        ->add_option("PORT", arguments.place, "of an emulated host")
+        ->required();
 }
 
 // The words of the command, such as "fault drop".
@@ -187,6 +196,11 @@ std::expected<json, std::string> requestOf(const std::string &words, const Argum
         request = {{"command", "add-host"}, {"name", arguments.name}, {"at", arguments.place}};
     } else if (words == "host remove") {
         request = {{"command", "remove-host"}, {"name", arguments.name}};
+    } else if (words == "peer add") {
+        request = {
+            {"command", "add-peer"}, {"at", arguments.place}, {"addresses", arguments.addresses}};
+    } else if (words == "peer remove") {
+        request = {{"command", "remove-peer"}, {"at", arguments.place}};
     } else if (words == "fault clear") {
         request["command"] = "clear";
         if (arguments.id != 0)
@@ -214,7 +228,7 @@ std::string textOf(const std::string &words, const json &result, const Arguments
         return arguments.isDot ? fabric::topologyDot(result) : fabric::topologyText(result);
     if (words == "counters")
         return fabric::countersText(result);
-    if (words.starts_with("link ") || words.starts_with("host "))
+    if (words.starts_with("link ") || words.starts_with("host ") || words.starts_with("peer "))
         return "";
     if (result.is_array())
         return fabric::faultsText(result);

@@ -61,6 +61,25 @@ std::string_view nodeOf(std::string_view port)
     return port.substr(0, port.rfind(':'));
 }
 
+// What is not zero: "3 arp, 1 echo".
+std::string countsText(const json &counts)
+{
+    Words words;
+    for (const auto &[name, count] : counts.items())
+        if (count != 0)
+            words.push_back(fmt::format("{} {}", count.get<std::uint64_t>(), name));
+    return words.empty() ? "nothing" : fmt::format("{}", fmt::join(words, ", "));
+}
+
+std::string peerText(const std::string &name, const json &peer)
+{
+    return fmt::format("{}  {} addresses: {}; {} of {} groups\n  answered {}; dropped {}\n", name,
+                       peer.value("count", std::uint64_t{0}),
+                       fmt::join(peer.at("addresses").get<Words>(), ", "), peer.value("joined", 0),
+                       peer.value("groups", 0), countsText(peer.at("answered")),
+                       countsText(peer.at("dropped")));
+}
+
 std::string dotName(std::string_view text)
 {
     std::string result = "\"";
@@ -105,10 +124,14 @@ std::string faultsText(const json &faults)
 std::string statusText(const json &status)
 {
     std::string text;
-    std::size_t idle = 0;
+    std::string peers;
+    std::size_t emulated = 0;
     for (const json &node : status.at("nodes")) {
         if (node.value("kind", "") != "switch") {
-            idle += isElsewhere(node) ? 0 : 1;
+            emulated += isElsewhere(node) ? 0 : 1;
+            for (const json &port : portsOf(node))
+                if (port.contains("ipoib_peer"))
+                    peers += peerText(portName(node, port), port.at("ipoib_peer"));
             continue;
         }
         fmt::format_to(Out(text), "{}  lid {}, guid {}\n", node.value("name", ""),
@@ -118,9 +141,9 @@ std::string statusText(const json &status)
                 fmt::format_to(Out(text), "  {:3}  {:6}  {}\n", port.value("port", 0),
                                port.value("state", ""), port.value("peer", "a cable"));
     }
-    if (idle != 0)
-        fmt::format_to(Out(text), "{} emulated hosts\n", idle);
-    return text + faultsText(status.at("faults"));
+    if (emulated != 0)
+        fmt::format_to(Out(text), "{} emulated hosts\n", emulated);
+    return text + peers + faultsText(status.at("faults"));
 }
 
 std::string countersText(const json &counters)

@@ -6,10 +6,25 @@
 source "$STACK/lib.sh"
 
 COUNT=${NEIGHBOURS:-10000}
+CTL=("$IBFABRIC-ctl" --socket /run/fabric.socket)
 
 # slab: octets of the kernel's small objects
 slab() {
 	awk '/^Slab:/ {print $2 * 1024}' /proc/meminfo
+}
+
+# has_joined COUNT: the peer, so many groups
+has_joined() {
+	"${CTL[@]}" status -j | grep -q "\"joined\": $1"
+}
+
+# is_duplicate ADDRESS: somebody else has it
+is_duplicate() {
+	ip -6 address show dev ib0 dadfailed | grep -qw "$1"
+}
+
+is_up() {
+	grep -q 'SUBNET UP' /run/opensm.log
 }
 
 step "ibfabric up"
@@ -23,7 +38,7 @@ END
 ip link add h0 mtu 9000 type veth peer name s0 mtu 9000
 ip link set h0 up
 ip link set s0 up
-"$IBFABRIC" --topology /run/topology --port h0:1=netdev:s0 \
+"$IBFABRIC" --topology /run/topology --control /run/fabric.socket --port h0:1=netdev:s0 \
 	--peer crowd:1=10.1.0.1-10.1.255.254 >/run/ibfabric.log 2>&1 &
 fabric=$!
 load_sib
@@ -57,6 +72,32 @@ before=$(slab)
 found=$(ip -4 neigh show dev ib0 | awk '/lladdr/ {print $3}' | sort -u | wc -l)
 ((found >= COUNT)) || fail "$found hardware addresses, not $COUNT"
 echo "$((($(slab) - before) / COUNT)) octets of slab a neighbour, on a kernel with KASAN"
+
+step "more addresses while it runs"
+"${CTL[@]}" peer add crowd:1 fd00::1-fd00::28
+ip -6 address replace fd00::ffff/64 dev ib0 nodad
+wait_for 30 has_joined 42	# all nodes, forty of solicited nodes, and the broadcast group
+for size in 0 56 2000; do
+	ping -q -c 2 -i 0.02 -W 2 -s $size fd00::1 >/run/ping || fail "ping $size: $(cat /run/ping)"
+done
+"$STACK/neighbours.py" fd00::1 40 || fail "not all neighbours answer"
+! ping -q -c 1 -W 1 fd00::29 >/run/ping || fail "an address nobody has answers"
+# One that it has is found out by duplicate address detection.
+ip -6 address add fd00::7/64 dev ib0
+wait_for 10 is_duplicate fd00::7
+ip -6 address delete fd00::7/64 dev ib0
+
+step "the SM is another one: the groups are joined anew"
+stop_sm
+rm /run/opensm.log
+opensm_on sib0
+wait_for 60 is_up
+ip neigh flush dev ib0
+wait_for 30 ping -c 1 -W 1 10.1.0.9
+wait_for 30 ping -c 1 -W 1 fd00::9
+"${CTL[@]}" status
+"${CTL[@]}" peer remove crowd:1
+! ping -q -c 1 -W 1 10.1.0.9 >/run/ping || fail "a peer that has gone answers"
 
 step "the end"
 kill "$fabric"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 // Links and hosts that come and go while a fabric runs.
 #include "control/control.hpp"
+#include "ctl/render.hpp"
 #include "fabric_world.hpp"
 
 #include <nlohmann/json.hpp>
@@ -98,6 +99,14 @@ TEST_F(ChangeTest, WhatCannotBeIsRefused)
              {{"command", "add-host"}, {"name", "a:b"}, {"at", "S-2:3"}},
              {{"command", "add-host"}, {"name", "new"}, {"at", "S-2:1"}},
              {{"command", "add-host"}, {"name", "new"}},
+             {{"command", "add-peer"}, {"at", "idle:1"}},
+             {{"command", "add-peer"}, {"at", "idle:1"}, {"addresses", "10.0.0.0/24"}},
+             {{"command", "add-peer"}, {"at", "idle:1"}, {"addresses", "10.0.0.0-11.0.0.0"}},
+             {{"command", "add-peer"}, {"at", "idle"}, {"addresses", "10.0.0.1"}},
+             {{"command", "add-peer"}, {"at", "h1:1"}, {"addresses", "10.0.0.1"}},
+             {{"command", "add-peer"}, {"at", "S-1:2"}, {"addresses", "10.0.0.1"}},
+             {{"command", "remove-peer"}, {"at", "idle:1"}},
+             {{"command", "remove-peer"}, {"at", "h1:1"}},
              {{"command", "remove-host"}, {"name", "S-2"}},
              {{"command", "remove-host"}, {"name", "h1"}},
              {{"command", "remove-host"}, {"name", "none"}}})
@@ -112,6 +121,39 @@ TEST_F(ChangeTest, AnEmulatedHostOfTheFileMayGo)
     steps(40); // nothing asks for it any more
     EXPECT_TRUE(probe({1, 4, 1}).empty());
     EXPECT_FALSE(probe({1, 4}).empty());
+}
+
+TEST_F(ChangeTest, APeerComesAndGoes)
+{
+    const auto shown = [this] {
+        const json status = ask({{"command", "status"}});
+        for (const json &node : status["result"]["nodes"])
+            if (node["name"] == "idle")
+                return node["ports"][0].value("ipoib_peer", json{});
+        return json{};
+    };
+    const json peer{{"command", "add-peer"}, {"at", "idle:1"}, {"addresses", "10.0.0.1-10.0.0.9"}};
+    ASSERT_TRUE(isDone(peer));
+    EXPECT_TRUE(ask(peer).contains("error")); // it has these
+    ASSERT_TRUE(isDone({{"command", "add-peer"}, {"at", "idle:1"}, {"addresses", "fd00::1"}}));
+    EXPECT_EQ(shown()["count"], 10);
+    EXPECT_EQ(shown()["addresses"], json({"10.0.0.1-10.0.0.9", "fd00::1"}));
+    EXPECT_EQ(shown()["groups"], 3);
+    EXPECT_EQ(shown()["joined"], 0);
+    const std::string text = statusText(ask({{"command", "status"}})["result"]);
+    EXPECT_NE(text.find("idle:1  10 addresses: 10.0.0.1-10.0.0.9, fd00::1; 0 of 3 groups\n"
+                        "  answered nothing; dropped nothing\n"),
+              std::string::npos)
+        << text;
+    // A host that is switched off and on is the same peer.
+    ASSERT_TRUE(isDone({{"command", "fault"}, {"kind", "switch"}, {"at", "idle"}}));
+    ASSERT_TRUE(isDone({{"command", "clear"}}));
+    EXPECT_EQ(shown()["count"], 10);
+    ASSERT_TRUE(isDone({{"command", "remove-peer"}, {"at", "idle:1"}}));
+    EXPECT_EQ(shown(), json{});
+    ASSERT_TRUE(isDone(peer));
+    ASSERT_TRUE(isDone({{"command", "remove-host"}, {"name", "idle"}}));
+    steps(20);
 }
 
 } // namespace
