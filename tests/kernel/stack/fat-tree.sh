@@ -15,8 +15,11 @@ diagnostics() {
 	[[ $(grep -c 'Active/  LinkUp' /run/links) == $((links * 2)) ]] ||
 		fail "iblinkinfo: $(grep -c 'Active/  LinkUp' /run/links) active ends, not $((links * 2))"
 	ibqueryerrors -C sib0 >/run/errors || true
-	grep 'nodes checked' /run/errors || fail "ibqueryerrors: $(cat /run/errors)"
-	! grep -E 'SymbolError|PortRcvErrors|ConstraintErrors|VL15Dropped' /run/errors || fail "errors"
+	cat /run/errors
+	grep -q 'nodes checked' /run/errors || fail "ibqueryerrors"
+	# The host has seen the fabrics before this one go, and busy processors answer late.
+	! sed -E '/^Errors for .* sib0"$/,+1 s/\[(LinkErrorRecovery|LinkDowned)Counter == [0-9]+\]//g' \
+		/run/errors | grep -F '[' || fail "errors"
 	sminfo -C sib0 | grep 'state 3 SMINFO_MASTER' || fail "sminfo"
 	last=$(sed -n 's/^\[1\].*# lid \([0-9]*\) lmc.*/\1/p' /run/found | sort -n | tail -n 1)
 	switch=$(sed -n 's/^Switch.* base port 0 lid \([0-9]*\).*/\1/p' /run/found | tail -n 1)
@@ -33,6 +36,7 @@ diagnostics() {
 
 real_port
 cat >/run/topology <<-END
+	switchguid=0x2c90000000001
 	Switch 5 "s1"
 	[1] "h0"[1]
 	[2] "h1"[1]
@@ -52,17 +56,25 @@ cat >/run/topology <<-END
 	Ca 1 "h3"
 	[1] "s2"[2]
 END
-for engine in minhop updn lash; do
+for engine in minhop lash; do
 	sweep "$engine" discovered
 done
+# Neither is above the other here, so updn has to be told.
+echo 0x2c90000000001 >/run/roots
+ENGINE_OPTIONS=(-a /run/roots)
+sweep updn discovered
+ENGINE_OPTIONS=()
 # Two leaves side by side are no fat tree: OpenSM says so, and takes minhop.
 EXPECTED='ERR AB2B'
 sweep ftree discovered
 EXPECTED='ERR none'
 "$STACK/fat_tree.py" 3 4 6 2 2 >/run/topology
 sweep minhop diagnostics
-for engine in updn ftree lash; do
+for engine in updn ftree; do
 	sweep "$engine" discovered
 done
+# Each path has its lane only with the tables of SLs and lanes.
+ENGINE_OPTIONS=(-Q)
+sweep lash discovered
 rdma link delete sib0
 rmmod sib

@@ -18,7 +18,7 @@ simulated() {
 	simulator=$!
 	wait_for 30 grep -q MaxMcastCap /run/ibsim.log
 	start=$(now)
-	(cd /run && LD_PRELOAD=$UMAD2SIM SIM_HOST=h0 exec opensm -s 2 -d 2 -R minhop -f /run/opensm.log \
+	(cd /run && LD_PRELOAD=$UMAD2SIM SIM_HOST=h0 exec opensm -s 2 -d 2 -t "$TIMEOUT" -R minhop -f /run/opensm.log \
 		-P /run/partitions.conf >/run/opensm.out 2>&1) &
 	SM=$!
 	wait_for 400 is_up
