@@ -82,7 +82,7 @@ def all_suites():
         Suite("unit", "C++ units (ASan, UBSan)", "CMakeLists.txt",
               [["cmake", "-S", ".", "-B", cmake, "-G", "Ninja"],
                ["cmake", "--build", cmake, "-j", "2"],
-               ["ctest", "--test-dir", cmake, "--output-on-failure",
+               ["ctest", "--test-dir", cmake, "-j", "2", "--output-on-failure",
                 "--output-junit", LOGS / "unit.xml"]], 1800),
         pytest_suite("splat", "the scanner for kernel splats", "tests/splat", 300),
         pytest_suite("lab", "the lab's own parts", "tests/lab", 300, "-m", "not guests"),
