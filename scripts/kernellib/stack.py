@@ -24,7 +24,8 @@ LIMITS = {"ha-soak": 3600, "thousand": 1800}  # of those that need another one
 KNOBS = ("SOAK", "CROWD", "NEIGHBOURS")   # of the environment, for a scenario that has them
 AT_ONCE = 2             # a scenario keeps one processor busy
 # What takes longest comes first, so that nothing is left to wait for at the end.
-LONGEST = ("kill", "verbs", "loss", "fault-make", "reload", "malformed", "fault", "unplug")
+LONGEST = ("kill", "verbs", "loss", "peers", "fault-make", "reload", "malformed", "fault",
+           "unplug")
 
 # Scenario: what it runs of ours, in user space
 PROGRAMS = {"bond": ("ib-bond",), "fabric": ("ibfabric", "ibfabric-ctl"),
