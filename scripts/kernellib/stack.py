@@ -28,11 +28,11 @@ LONGEST = ("kill", "verbs", "loss", "peers", "fault-make", "reload", "malformed"
            "unplug")
 
 # Scenario: what it runs of ours, in user space
-PROGRAMS = {"bond": ("ib-bond",), "fabric": ("ibfabric", "ibfabric-ctl"),
-            "fat-tree": ("ibfabric", "ibfabric-ctl"), "ha": ("ipoib-ha",),
-            "ha-soak": ("ipoib-ha", "ibfabric"), "malformed": ("ib-frames",),
-            "openib": ("openib",), "peers": ("ibfabric", "ibfabric-ctl"),
-            "thousand": ("ibfabric", "ibfabric-ctl")}
+FABRIC = ("ibfabric", "ibfabric-ctl")
+PROGRAMS = {"bond": ("ib-bond",), "ha": ("ipoib-ha",), "ha-soak": ("ipoib-ha", *FABRIC),
+            "malformed": ("ib-frames",), "openib": ("openib",),
+            **dict.fromkeys(("fabric", "fat-tree", "groups", "handover", "partitions", "peers",
+                            "thousand"), FABRIC)}
 
 _printing = threading.Lock()
 

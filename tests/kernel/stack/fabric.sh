@@ -3,20 +3,9 @@
 # shellcheck shell=bash
 # Three hosts on two switches of ibfabric: OpenSM on the first host's port sweeps
 # and programs them, and IPoIB goes through them, also around what fails.
-source "$STACK/lib.sh"
+source "$STACK/fabric-lib.sh"
 
 HOSTS=(0 1 2)
-CTL=("$IBFABRIC-ctl" --socket /run/fabric.socket)
-
-# The end h of cable $1 has the HCA, the end s the switch.
-wires() {
-	local i
-	for i in "${HOSTS[@]}"; do
-		ip link add "h$i" mtu 9000 type veth peer name "s$i" mtu 9000
-		ip link set "h$i" up
-		ip link set "s$i" up
-	done
-}
 
 topology() {
 	cat >/run/topology <<-END
@@ -38,39 +27,6 @@ topology() {
 	END
 }
 
-fabric_up() {
-	"$IBFABRIC" --topology /run/topology --control /run/fabric.socket --port h0:1=netdev:s0 --port h1:1=netdev:s1 \
-		--port h2:1=netdev:s2 >/run/ibfabric.log 2>&1 &
-	FABRIC=$!
-}
-
-# host 0 here, hosts 1 and 2 in namespaces of their own
-host_address() {
-	local i=$1 dev run=()
-	wait_for 10 netdev_of "sib$i"
-	dev=$(netdev_of "sib$i")
-	if ((i > 0)); then
-		run=(ip netns exec "n$i")
-		ip netns add "n$i"
-		ip link set "$dev" netns "n$i"
-	fi
-	"${run[@]}" ip link set lo up
-	"${run[@]}" ip address add "10.0.0.$((i + 1))/24" dev "$dev"
-	"${run[@]}" ip link set "$dev" up
-}
-
-# now_ms: of a clock that only goes forward
-now_ms() {
-	local up
-	read -r up _ </proc/uptime
-	echo "$((${up%.*} * 1000 + 10#${up#*.} * 10))"
-}
-
-# port_of_leaf1 PORT STATE
-port_of_leaf1() {
-	"${CTL[@]}" status | sed '/^leaf2/,$d' | grep -q "^ *$1  $2"
-}
-
 counter() {
 	perfquery -x -C sib0 "$@" | tr -d . | awk -F: '/Pkts/ {sum += $2} END {print sum}'
 }
@@ -79,21 +35,12 @@ step "ibfabric up"
 wires
 topology
 fabric_up
-load_sib
-load_ipoib
-for i in "${HOSTS[@]}"; do
-	rdma link add "sib$i" type sib netdev "h$i"
-done
-for i in "${HOSTS[@]}"; do
-	wait_for 20 port_is "sib$i" INIT
-done
+hosts_up
 
 step "OpenSM sweeps"
 start=$SECONDS
 opensm_on sib0
-for i in "${HOSTS[@]}"; do
-	wait_for 60 port_is "sib$i" ACTIVE
-done
+hosts_active
 echo "subnet up after $((SECONDS - start)) s"
 ibnetdiscover -C sib0 >/run/found
 cat /run/found
@@ -111,11 +58,22 @@ iblinkinfo -C sib0 >/run/links || fail "iblinkinfo"
 lid=$(grep -o '"leaf2" base port 0 lid [0-9]*' /run/found | grep -o '[0-9]*$')
 smpquery -C sib0 switchinfo "$lid" | grep LinearFdbTop || fail "switchinfo by LID"
 ibroute -C sib0 "$lid" >/run/routes || fail "ibroute: $(cat /run/routes)"
+sminfo -C sib2 | grep 'state 3 SMINFO_MASTER' || fail "sminfo"
+far=$(($(cat /sys/class/infiniband/sib2/ports/1/lid)))
+smpquery -C sib0 nodedesc "$far" | grep sib2 || fail "smpquery nodedesc"
+saquery -C sib0 PR --slid 1 --dlid "$far" | grep "dlid.*\.$far\$" || fail "saquery"
+ibtracert -C sib0 1 "$far" >/run/trace || fail "ibtracert: $(cat /run/trace)"
+[[ $(grep -c '^\[.*leaf[12]"$' /run/trace) == 2 ]] || fail "not by two switches: $(cat /run/trace)"
+ibping -S -C sib2 &
+ponger=$!
+wait_for 20 ibping -C sib0 -c 1 "$far"
+ibping -C sib0 -c 2 "$far" >/run/pongs || fail "ibping: $(cat /run/pongs)"
+grep ' 0% packet loss' /run/pongs || fail "ibping: $(cat /run/pongs)"
+kill "$ponger"
+wait "$ponger" || true
 
 step "ping"
-for i in "${HOSTS[@]}"; do
-	host_address "$i"
-done
+hosts_addresses
 for i in 2 3; do
 	wait_for 30 ping -c 1 -W 1 "10.0.0.$i"
 	for size in 0 56 2016 4000 20000; do
@@ -141,7 +99,7 @@ for port in 7 8; do
 	ping -q -c 1 -i 0.1 -w 30 10.0.0.3 >/run/ping || fail "no way around $port: $(cat /run/ping)"
 	echo "ping around leaf1:$port after $(($(now_ms) - start)) ms"
 	"${CTL[@]}" fault link "leaf2:$port" up
-	wait_for 30 port_of_leaf1 "$port" active
+	wait_for 30 port_of leaf1 "$port" active
 done
 
 step "packets get lost"
@@ -167,10 +125,14 @@ least=$(sed -n 's|^rtt .* = \([0-9]*\).*|\1|p' /run/ping)
 step "a capture"
 "${CTL[@]}" capture h2:1 --count 20 >/run/capture &
 capture=$!
+wait_for 10 test -s /run/capture
+ip neigh flush all
 ping -q -c 20 -i 0.1 -W 2 10.0.0.3 >/run/ping || fail "lost: $(cat /run/ping)"
 wait "$capture" || fail "the capture ended with $?"
 tshark -n -r /run/capture >/run/packets 2>/dev/null || fail "tshark"
 [[ $(wc -l </run/packets) == 20 ]] || fail "not 20 packets: $(cat /run/packets)"
+grep 'ARP.* Who has 10.0.0.3?' /run/packets || fail "no ARP request: $(cat /run/packets)"
+grep 'ARP.* 10.0.0.3 is at' /run/packets || fail "no ARP reply: $(cat /run/packets)"
 grep -m 2 'Echo (ping)' /run/packets || fail "no pings: $(cat /run/packets)"
 
 step "the fabric is parted for a time"
@@ -179,14 +141,9 @@ step "the fabric is parted for a time"
 wait_for 30 ping -c 1 -W 1 10.0.0.3
 
 step "the end"
-kill "$FABRIC"
-wait "$FABRIC" || fail "ibfabric ended with $?: $(cat /run/ibfabric.log)"
+fabric_down
 for i in "${HOSTS[@]}"; do
 	wait_for 10 port_is "sib$i" DOWN
 done
 stop_sm
-rmmod ib_ipoib
-for i in "${HOSTS[@]}"; do
-	rdma link delete "sib$i"
-done
-rmmod sib
+hosts_down

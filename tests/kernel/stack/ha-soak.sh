@@ -8,15 +8,16 @@
 #
 # clock: jump
 # run: by name
-source "$STACK/lib.sh"
+source "$STACK/fabric-lib.sh"
 
+HOSTS=(0 1 2)
 SOAK=${SOAK:-1000}
 CROWD=${CROWD:-50}
 PULLED_EVERY=10
 declare -A CABLE=([ib0]=h0 [ib1]=h1)
 HA=("$IPOIB_HA" --run-folder /run/ha)
 
-fabric_up() {
+a_fabric() {
 	local i
 	cat >/run/topology <<-END
 		switchguid=0x2c90000000001
@@ -31,23 +32,12 @@ fabric_up() {
 		Ca 1 "h1"
 		Ca 1 "h2"
 	END
-	for i in 0 1 2; do
-		ip link add "h$i" mtu 9000 type veth peer name "s$i" mtu 9000
-		ip link set "h$i" up
-		ip link set "s$i" up
-	done
-	"$IBFABRIC" --topology /run/topology --control /run/fabric.socket --port h0:1=netdev:s0 \
-		--port h1:1=netdev:s1 --port h2:1=netdev:s2 >/run/ibfabric.log 2>&1 &
-	FABRIC=$!
-	load_sib
-	load_ipoib
-	for i in 0 1 2; do
-		rdma link add "sib$i" type sib netdev "h$i"
-		wait_for 20 port_is "sib$i" INIT
-	done
+	wires
+	fabric_up
+	hosts_up
 	opensm_on sib2
-	for i in 0 1 2; do
-		wait_for 60 port_is "sib$i" ACTIVE
+	hosts_active
+	for i in "${HOSTS[@]}"; do
 		wait_for 20 netdev_of "sib$i"
 		ip link set "$(netdev_of "sib$i")" name "x$i"
 	done
@@ -92,7 +82,7 @@ everybody() {
 }
 
 step "a fabric"
-fabric_up
+a_fabric
 addresses
 "${HA[@]}" -p ib0 -s ib1 --with-arping >/run/ha.log 2>&1 &
 DAEMON=$!
@@ -139,11 +129,6 @@ kill $DAEMON $SERVER
 wait $DAEMON || fail "the daemon: $(tail -n 5 /run/ha.log)"
 wait $SERVER || true
 stop_sm
-kill $FABRIC
-wait $FABRIC || true
-rmmod ib_ipoib
-for hca in sib0 sib1 sib2; do
-	rdma link delete $hca
-done
-rmmod sib
+fabric_down
+hosts_down
 ip netns delete n1

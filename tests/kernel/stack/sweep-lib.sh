@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# shellcheck disable=SC2154
+# shellcheck disable=SC2034,SC2154
 # shellcheck shell=bash
 # What scenarios share in which OpenSM, on one real port, sweeps the emulated nodes
 # of ibfabric; /run/topology has them, h0 is the real one.
-source "$STACK/lib.sh"
+source "$STACK/fabric-lib.sh"
 
 EXPECTED='ERR none'	# among what OpenSM says
 ENGINE_OPTIONS=()	# of OpenSM
 TIMEOUT=2000	# ms that OpenSM waits for an answer; the kernel has to share its processor
-CTL=("$IBFABRIC-ctl" --socket /run/fabric.socket)
+HOSTS=(0)
 
 # now: seconds on a clock that only goes forward
 now() {
@@ -29,9 +29,7 @@ is_up() {
 }
 
 real_port() {
-	ip link add h0 mtu 9000 type veth peer name s0 mtu 9000
-	ip link set h0 up
-	ip link set s0 up
+	wires
 	load_sib
 	rdma link add sib0 type sib netdev h0
 }
@@ -54,9 +52,7 @@ sweep() {
 	hosts=$(grep -c '^Ca' /run/topology)
 	links=$(($(grep -c '^\[' /run/topology) / 2))
 	step "$hosts hosts, $(grep -c '^Switch' /run/topology) switches, $links links: $engine"
-	"$IBFABRIC" --topology /run/topology --control /run/fabric.socket --port h0:1=netdev:s0 \
-		>/run/ibfabric.log 2>&1 &
-	fabric=$!
+	fabric_up
 	wait_for 20 port_is sib0 INIT
 	start=$(now)
 	opensm_on sib0 -d 2 -t "$TIMEOUT" -R "$engine" "${ENGINE_OPTIONS[@]}"
@@ -72,7 +68,6 @@ sweep() {
 	stop_sm
 	rm /run/opensm.log
 	rm -f /var/cache/opensm/*	# the next fabric is another one with the same GUIDs
-	kill "$fabric"
-	wait "$fabric" || fail "ibfabric ended with $?: $(cat /run/ibfabric.log)"
+	fabric_down
 	wait_for 20 port_is sib0 DOWN
 }

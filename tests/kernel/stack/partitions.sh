@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# shellcheck disable=SC2034
+# shellcheck shell=bash
+# Two partitions on two switches: h0 and h1 are in the one, h1 and h2 in the other.
+# Each reaches those of its partitions and nobody else, and the switches count what
+# should not be there.
+source "$STACK/fabric-lib.sh"
+
+HOSTS=(0 1 2)
+RED=0x8001
+BLUE=0x8002
+
+cat >/run/topology <<-END
+	Switch 8 "S-1"	# "leaf1"
+	[1] "h0"[1]
+	[2] "h1"[1]
+	[8] "S-2"[8]
+	Switch 8 "S-2"	# "leaf2"
+	[1] "h2"[1]
+	Ca 1 "h0"
+	Ca 1 "h1"
+	Ca 1 "h2"
+END
+
+guid() {
+	echo "0x$(gid_tail "sib$1" | tr -d :)"
+}
+
+# Of the default partition all but the subnet manager are limited members, which
+# do not reach each other.
+write_partitions() {
+	cat >/run/partitions.conf <<-END
+		Default=0x7fff,ipoib,mtu=5:ALL=limited,SELF=full;
+		red=$RED,ipoib,mtu=5:$(guid 0)=full,$(guid 1)=full;
+		blue=$BLUE,ipoib,mtu=5:$(guid 1)=full,$(guid 2)=full;
+	END
+}
+
+# child HOST NAME P_KEY NETWORK
+child() {
+	at "$1" ip link add link "${DEV[$1]}" name "$2" type ipoib pkey "$3"
+	at "$1" ip address add "10.$4.0.$(($1 + 1))/24" dev "$2"
+	at "$1" ip -6 address add "fd00:$4::$(($1 + 1))/64" dev "$2" nodad
+	at "$1" ip link set "$2" up
+}
+
+# reaches HOST NETWORK OTHER
+reaches() {
+	at "$1" ping -q -c 1 -W 1 "10.$2.0.$(($3 + 1))" && at "$1" ping -q -c 1 -W 1 "fd00:$2::$(($3 + 1))"
+}
+
+# constraint PORT WAY: PortWAYConstraintErrors of a switch's port
+constraint() {
+	"${CTL[@]}" counters "$1" | awk -v name="Port$2ConstraintErrors" '$1 == name {print $2; found = 1}
+		END {if (!found) print 0}'
+}
+
+# counted PORT WAY COUNT: so many more than BEFORE, which is set
+counted() {
+	(($(constraint "$1" "$2") - BEFORE == $3))
+}
+
+# wrong P_KEY PORT WAY: datagrams from h0 to h2 with it go no further than there
+wrong() {
+	local lid
+	lid=$(($(cat /sys/class/infiniband/sib2/ports/1/lid)))
+	BEFORE=$(constraint "$2" "$3")
+	"$STACK/wrong_pkey.py" sib0 "$1" "$lid" 20 || fail "datagrams with $1"
+	wait_for 10 counted "$2" "$3" 20
+	"${CTL[@]}" counters "$2" | grep "Port$3ConstraintErrors\|dropped: pkey"
+}
+
+step "partitions"
+wires
+fabric_up
+hosts_up
+write_partitions
+opensm_on sib0
+hosts_active
+hosts_addresses
+child 0 red "$RED" 1
+child 1 red "$RED" 1
+child 1 blue "$BLUE" 2
+child 2 blue "$BLUE" 2
+child 2 red "$RED" 1	# without being in it
+child 0 blue "$BLUE" 2
+
+step "each reaches those of its partitions"
+wait_for 30 reaches 0 1 1
+wait_for 30 reaches 1 1 0
+wait_for 30 reaches 1 2 2
+wait_for 30 reaches 2 2 1
+wait_for 30 reaches 0 0 1
+
+step "and nobody else"
+for way in "0 1 2" "2 1 0" "0 2 1" "1 2 0" "1 0 2"; do
+	read -r from net to <<<"$way"
+	! reaches "$from" "$net" "$to" >/run/ping || fail "h$from reaches h$to in 10.$net.0.0/24"
+done
+
+step "switches drop and count what is of a wrong partition"
+wrong "$RED" leaf2:1 Xmit	# h0's, and not h2's
+wrong 0x8003 leaf1:1 Rcv	# nobody's; only h0 has been told of it
+wait_for 10 reaches 0 1 1
+
+step "the end"
+stop_sm
+fabric_down
+hosts_down
