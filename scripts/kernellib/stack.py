@@ -20,7 +20,7 @@ SCENARIOS = build.TOP / "tests/kernel/stack"
 BY_NAME = "\n# run: by name\n"   # in a scenario that `stack` alone leaves out
 CLOCK = re.compile(r"^# clock: (\w+)$", re.MULTILINE)    # of uml-run, in a scenario
 LIMIT_SECONDS = 600
-LIMITS = {"ha-soak": 3600, "thousand": 1800}  # of those that need another one
+LIMITS = {"ha-soak": 3600, "thousand": 5400}  # of those that need another one
 KNOBS = ("SOAK", "CROWD", "NEIGHBOURS")   # of the environment, for a scenario that has them
 AT_ONCE = 2             # a scenario keeps one processor busy
 # What takes longest comes first, so that nothing is left to wait for at the end.

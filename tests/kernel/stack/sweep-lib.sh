@@ -56,7 +56,7 @@ sweep() {
 	wait_for 20 port_is sib0 INIT
 	start=$(now)
 	opensm_on sib0 -d 2 -t "$TIMEOUT" -R "$engine" "${ENGINE_OPTIONS[@]}"
-	wait_for 400 is_up
+	wait_for 900 is_up
 	SECONDS_UP=$(since "$start")
 	used=$(grep -m 1 -o '[a-z]* tables configured on all switches' /run/opensm.log)
 	echo "$engine: subnet up after $SECONDS_UP s, $used"

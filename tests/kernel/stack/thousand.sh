@@ -21,7 +21,7 @@ simulated() {
 	(cd /run && LD_PRELOAD=$UMAD2SIM SIM_HOST=h0 exec opensm -s 2 -d 2 -t "$TIMEOUT" -R minhop -f /run/opensm.log \
 		-P /run/partitions.conf >/run/opensm.out 2>&1) &
 	SM=$!
-	wait_for 400 is_up
+	wait_for 900 is_up
 	SECONDS_SIM=$(since "$start")
 	echo "ibsim: minhop: subnet up after $SECONDS_SIM s"
 	stop_sm
