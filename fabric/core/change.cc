@@ -32,7 +32,7 @@ void Fabric::part(PortRef port, PortRef other, Time now)
     for (const PortRef side : {port, other}) {
         topology_.nodes[side.node].port(side.port).peer.reset();
         end(side).peer.reset();
-        end(side).out.clear();
+        clearWires(side);
         setLink(side, false, now);
     }
     settle(now);

@@ -91,10 +91,8 @@ void Fabric::train(PortRef port, Time now)
 {
     End &local = end(port);
     const bool isOn = !isOff(port) && !isCut(port);
-    if (!isOn) {
-        local.out.clear();
-        local.in.clear();
-    }
+    if (!isOn)
+        clearWires(port);
     if (local.cable != noCable) {
         Plug &plug = plugs_[local.cable];
         if (isOn)
@@ -106,7 +104,7 @@ void Fabric::train(PortRef port, Time now)
     } else if (local.peer && seats_[local.peer->node].node) {
         const bool isUp = isOn && !isOff(*local.peer);
         if (!isUp)
-            end(*local.peer).out.clear();
+            clearWires(*local.peer);
         setLink(port, isUp, now);
         setLink(*local.peer, isUp, now);
     }

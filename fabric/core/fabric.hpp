@@ -167,6 +167,7 @@ class Fabric
     void arrive(PortRef port, Packet packet, Time now);
     void arriveAt(PortRef port, Wire &wire, Time now);
     void trainCut(const Fault &cut, Time now);
+    void clearWires(PortRef port);
     [[nodiscard]] std::optional<Packet> pass(PortRef port, Wire &wire, Packet packet, Time now);
     void onLate(Time now);
     [[nodiscard]] Time lateDeadline(PortRef port) const;

@@ -55,8 +55,10 @@ std::optional<Packet> Fabric::pass(PortRef port, Wire &wire, Packet packet, Time
         corrupt(packet);
     const Time sent = wire.send(packet.bytes.size(), verdict.bitsPerSecond, now);
     const Time due = wire.arrival(kind, sent + verdict.delay);
-    if (verdict.isDuplicated)
+    if (verdict.isDuplicated) {
+        nodeAt(port).port(port.port).counters.add(Counter::duplicated);
         wire.put(kind, due, packet);
+    }
     if (!verdict.isOvertaken && due <= now && wire.due() > now)
         return packet;
     if (verdict.isOvertaken)
@@ -64,6 +66,13 @@ std::optional<Packet> Fabric::pass(PortRef port, Wire &wire, Packet packet, Time
     else
         wire.put(kind, due, std::move(packet));
     return std::nullopt;
+}
+
+// What is under way at a port is lost.
+void Fabric::clearWires(PortRef port)
+{
+    End &local = end(port);
+    nodeAt(port).port(port.port).counters.add(Drop::underWay, local.out.clear() + local.in.clear());
 }
 
 // Packets that were late arrive.

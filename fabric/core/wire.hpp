@@ -73,12 +73,15 @@ class Wire
         noteRoom(packet.vl());
         return packet;
     }
-    void clear()
+    // All packets get lost; their number.
+    std::size_t clear()
     {
+        const std::size_t count = packets_.size();
         packets_.clear();
         bytes_ = {};
         open_ = allLanes;
         busyUntil_ = idle;
+        return count;
     }
 
   private:

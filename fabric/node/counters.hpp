@@ -33,6 +33,7 @@ enum class Counter : std::uint8_t {
     unicastRcv,
     multicastXmit,
     multicastRcv,
+    duplicated, // not one of IBA's: came twice by a fault
     count
 };
 
@@ -54,10 +55,12 @@ enum class Drop : std::uint8_t {
     management,   // a MAD that is not to be answered
     overflow,     // VL15 buffer
     fault,        // asked for
+    stuck,        // so is this: at a switch that answers nothing
+    underWay,     // late by a fault, and then the link went down
     count
 };
 
-inline constexpr std::array<std::pair<std::string_view, Counter>, 21> counterNames{
+inline constexpr std::array<std::pair<std::string_view, Counter>, 22> counterNames{
     {{"SymbolErrorCounter", Counter::symbolError},
      {"LinkErrorRecoveryCounter", Counter::linkRecovery},
      {"LinkDownedCounter", Counter::linkDowned},
@@ -78,23 +81,24 @@ inline constexpr std::array<std::pair<std::string_view, Counter>, 21> counterNam
      {"PortUnicastXmitPkts", Counter::unicastXmit},
      {"PortUnicastRcvPkts", Counter::unicastRcv},
      {"PortMulticastXmitPkts", Counter::multicastXmit},
-     {"PortMulticastRcvPkts", Counter::multicastRcv}}};
+     {"PortMulticastRcvPkts", Counter::multicastRcv},
+     {"Duplicated", Counter::duplicated}}};
 
 inline constexpr std::array<std::string_view, static_cast<std::size_t>(Drop::count)> dropNames{
     "malformed",    "corrupted",     "state",       "unknown_lid",  "looping",  "virtual_lane",
     "pkey_inbound", "pkey_outbound", "raw_inbound", "raw_outbound", "too_long", "port_down",
-    "lifetime",     "management",    "overflow",    "fault"};
+    "lifetime",     "management",    "overflow",    "fault",        "stuck",    "under_way"};
 
 class PortCounters
 {
   public:
     void add(Counter counter, std::uint64_t amount = 1) { values_[index(counter)] += amount; }
-    // A dropped packet, and the IBA counter that shows it.
-    void add(Drop reason)
+    // Dropped packets, and the IBA counter that shows them.
+    void add(Drop reason, std::uint64_t amount = 1)
     {
-        ++drops_[static_cast<std::size_t>(reason)];
+        drops_[static_cast<std::size_t>(reason)] += amount;
         if (const Counter shown = shownBy(reason); shown != Counter::count)
-            add(shown);
+            add(shown, amount);
     }
     [[nodiscard]] std::uint64_t get(Counter counter) const { return values_[index(counter)]; }
     [[nodiscard]] std::uint64_t get(Drop reason) const
@@ -130,6 +134,8 @@ class PortCounters
         case Drop::state:
         case Drop::management:
         case Drop::fault:
+        case Drop::stuck:
+        case Drop::underWay:
         case Drop::count:
             break;
         }

@@ -136,7 +136,7 @@ void Node::receiveManagement(std::uint8_t in, Packet packet, const PacketHeaders
     if (!isHere)
         return forwardUnicast(in, std::move(packet), headers, now);
     if (isStuck_)
-        return port.counters.add(Drop::fault);
+        return port.counters.add(Drop::stuck);
     if (headers.qpn != 0)
         return port.counters.add(Drop::malformed);
     if (header->mgmtClass == ib::MgmtClass::subnDirected)
@@ -231,7 +231,7 @@ void Node::answerGmp(std::uint8_t in, Packet packet, const PacketHeaders &header
 {
     Port &port = ports_[in];
     if (isStuck_)
-        return port.counters.add(Drop::fault);
+        return port.counters.add(Drop::stuck);
     const auto mad = headers.mad(packet.bytes);
     const auto header = mad ? ib::Mad::parse(*mad) : std::nullopt;
     if (peers_[in] != nullptr && header && header->mgmtClass == ib::MgmtClass::subnAdm)

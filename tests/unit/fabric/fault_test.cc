@@ -40,9 +40,21 @@ class FaultTest : public FabricWorld
         return fabric.node(port(name).node)->port(port(name).port).phys();
     }
 
-    std::uint64_t dropped(std::string_view name)
+    const PortCounters &counters(std::string_view name)
     {
-        return fabric.node(port(name).node)->port(port(name).port).counters.get(Drop::fault);
+        return fabric.node(port(name).node)->port(port(name).port).counters;
+    }
+
+    std::uint64_t dropped(std::string_view name) { return counters(name).get(Drop::fault); }
+
+    // Packets that have left by a port, come to no other, and are not said to be lost.
+    std::int64_t unaccounted(std::string_view from, std::string_view to)
+    {
+        const PortCounters &left = counters(from);
+        const PortCounters &came = counters(to);
+        return static_cast<std::int64_t>(
+            left.get(Counter::xmitPackets) + left.get(Counter::duplicated) - left.get(Drop::fault) -
+            left.get(Drop::underWay) - came.get(Counter::rcvPackets) - came.get(Drop::corrupted));
     }
 };
 
@@ -125,7 +137,8 @@ TEST_F(FaultTest, AStuckSwitchAnswersNothing)
 {
     const unsigned id = add({.kind = FaultKind::stuck, .at = switchNamed("S-1")});
     EXPECT_TRUE(probe({1}).empty());
-    EXPECT_EQ(dropped("S-1:1"), 1U);
+    EXPECT_EQ(dropped("S-1:1"), 0U);
+    EXPECT_EQ(counters("S-1:1").get(Drop::stuck), 1U);
     EXPECT_EQ(state("S-1:1"), PortState::init);
     clear(id);
     EXPECT_FALSE(probe({1}).empty());
@@ -288,6 +301,29 @@ TEST_F(FaultTest, CopiesBetweenSwitchesStayInOrder)
     ASSERT_EQ(found.size(), 8U);
     for (std::size_t i = 0; i < found.size(); ++i)
         EXPECT_EQ(getField(found[i], IB_NODE_TYPE_F), i < 4 ? 2U : 1U) << i;
+}
+
+TEST_F(FaultTest, EveryPacketOfALinkIsAccountedFor)
+{
+    // One number decides about all that may befall a packet.
+    std::uint32_t fraction = 0;
+    for (const FaultKind kind :
+         {FaultKind::drop, FaultKind::corrupt, FaultKind::duplicate, FaultKind::reorder})
+        add({.kind = kind, .at = port("S-1:4"), .perMillion = fraction += 200'000});
+    add({.kind = FaultKind::delay, .at = port("S-2:4"), .delay = 20ms});
+    for (int turn = 0; turn < 100; ++turn) {
+        nextChance = static_cast<std::uint32_t>(turn * 10'000);
+        ask({1, 4});
+        steps(1);
+        if (turn % 10 == 0) // with packets under way
+            clear(add({.kind = FaultKind::link, .at = port("S-1:4")}));
+    }
+    steps(20);
+    EXPECT_GT(counters("S-1:4").get(Counter::duplicated), 0U);
+    EXPECT_GT(counters("S-1:4").get(Drop::underWay) + counters("S-2:4").get(Drop::underWay), 0U);
+    EXPECT_GT(dropped("S-1:4"), 0U);
+    EXPECT_EQ(unaccounted("S-1:4", "S-2:4"), 0);
+    EXPECT_EQ(unaccounted("S-2:4", "S-1:4"), 0);
 }
 
 TEST_F(FaultTest, ASwitchDropsWhatIsCorrupted)
