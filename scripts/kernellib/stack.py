@@ -20,8 +20,10 @@ SCENARIOS = build.TOP / "tests/kernel/stack"
 BY_NAME = "\n# run: by name\n"   # in a scenario that `stack` alone leaves out
 CLOCK = re.compile(r"^# clock: (\w+)$", re.MULTILINE)    # of uml-run, in a scenario
 LIMIT_SECONDS = 600
-LIMITS = {"ha-soak": 3600, "thousand": 5400}  # of those that need another one
-KNOBS = ("SOAK", "CROWD", "NEIGHBOURS")   # of the environment, for a scenario that has them
+# Of those that need another one
+LIMITS = {"ha-soak": 3600, "soak": 7200, "thousand": 5400}
+# Of the environment, for a scenario that has them
+KNOBS = ("SOAK", "CROWD", "NEIGHBOURS", "HOURS", "SEED")
 AT_ONCE = 2             # a scenario keeps one processor busy
 # What takes longest comes first, so that nothing is left to wait for at the end.
 LONGEST = ("kill", "verbs", "loss", "peers", "fault-make", "reload", "malformed", "fault",
@@ -32,7 +34,7 @@ FABRIC = ("ibfabric", "ibfabric-ctl")
 PROGRAMS = {"bond": ("ib-bond",), "ha": ("ipoib-ha",), "ha-soak": ("ipoib-ha", *FABRIC),
             "malformed": ("ib-frames",), "openib": ("openib",),
             **dict.fromkeys(("fabric", "fat-tree", "groups", "handover", "partitions", "peers",
-                            "thousand"), FABRIC)}
+                            "soak", "thousand"), FABRIC)}
 
 _printing = threading.Lock()
 
