@@ -7,6 +7,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <array>
+
 namespace
 {
 
@@ -25,15 +28,17 @@ json answer(Control &control, std::string_view request, Time now)
     return document;
 }
 
-// Whether a request changes the topology, which `clear` does not undo.
+// Whether a request changes what `clear` does not undo.
 bool isChange(std::string_view request)
 {
     const json document = json::parse(request, nullptr, false);
     if (!document.is_object())
         return false;
+    constexpr std::array changes{"link",        "unlink",   "add-host",
+                                 "remove-host", "add-peer", "remove-peer"};
     const auto command = document.find("command");
-    return command != document.end() && (*command == "link" || *command == "unlink" ||
-                                         *command == "add-host" || *command == "remove-host");
+    return command != document.end() &&
+           std::ranges::any_of(changes, [&](const char *one) { return *command == one; });
 }
 
 } // namespace
