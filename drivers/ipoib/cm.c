@@ -267,9 +267,9 @@ int ipoib_cm_set_mode(struct ipoib_intf *intf, bool connected)
 	}
 	if (!connected)
 		ipoib_intf_update_mtu(intf, false);
-	netif_tx_lock_bh(dev);
+	ipoib_tx_lock_all(dev);
 	WRITE_ONCE(intf->connected, connected);
-	netif_tx_unlock_bh(dev);
+	ipoib_tx_unlock_all(dev);
 	if (connected) {
 		ipoib_intf_update_mtu(intf, true);
 	} else {

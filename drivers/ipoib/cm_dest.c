@@ -219,7 +219,7 @@ static void conn_switch(struct ipoib_conn *conn, struct ipoib_conn_step step)
 {
 	struct net_device *dev = conn->cm->intf->dev;
 
-	netif_tx_lock_bh(dev);
+	ipoib_tx_lock_all(dev);
 	ipoib_cm_doorbell(conn->cm->intf);
 	conn->state = step.next;
 	if (step.next != IPOIB_CONN_UP)
@@ -232,7 +232,7 @@ static void conn_switch(struct ipoib_conn *conn, struct ipoib_conn_step step)
 		conn_send_held(conn);
 		ipoib_cm_doorbell(conn->cm->intf);
 	}
-	netif_tx_unlock_bh(dev);
+	ipoib_tx_unlock_all(dev);
 }
 
 static void conn_back_off(struct ipoib_conn *conn)
@@ -251,13 +251,13 @@ static struct ipoib_path *conn_find_path(struct ipoib_conn *conn)
 	struct ipoib_intf *intf = conn->cm->intf;
 	struct ipoib_dest *dest;
 
-	netif_tx_lock_bh(intf->dev);
+	ipoib_tx_lock_all(intf->dev);
 	rcu_read_lock();
 	dest = ipoib_dest_find(intf, &conn->key.gid);
 	if (!dest)
 		dest = ipoib_path_create(intf, &conn->key.gid);
 	rcu_read_unlock();
-	netif_tx_unlock_bh(intf->dev);
+	ipoib_tx_unlock_all(intf->dev);
 	return dest ? ipoib_path_of(dest) : NULL;
 }
 

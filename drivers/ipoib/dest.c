@@ -213,11 +213,11 @@ void ipoib_dest_drop_pending(struct ipoib_intf *intf, struct ipoib_dest *dest)
 {
 	struct sk_buff *skb;
 
-	netif_tx_lock_bh(intf->dev);
+	ipoib_tx_lock_all(intf->dev);
 	list_del_init(&dest->backlog);
 	while ((skb = ipoib_hold_take(intf, &dest->hold)))
 		ipoib_tx_drop(&intf->txq, skb, SKB_DROP_REASON_NEIGH_FAILED);
-	netif_tx_unlock_bh(intf->dev);
+	ipoib_tx_unlock_all(intf->dev);
 }
 
 /**
@@ -288,7 +288,7 @@ static void dest_swap_ah(struct ipoib_intf *intf, struct ipoib_dest *dest,
 {
 	struct ipoib_ah *old;
 
-	netif_tx_lock_bh(intf->dev);
+	ipoib_tx_lock_all(intf->dev);
 	old = dest->ah;
 	dest->ah = ah;
 	if (ah) {
@@ -298,7 +298,7 @@ static void dest_swap_ah(struct ipoib_intf *intf, struct ipoib_dest *dest,
 	} else {
 		list_del_init(&dest->backlog);
 	}
-	netif_tx_unlock_bh(intf->dev);
+	ipoib_tx_unlock_all(intf->dev);
 	ah_retire(intf, old);
 }
 

@@ -63,9 +63,9 @@ static bool events_query_gid(struct ipoib_intf *intf)
 	if (ipoib_gid_query(intf, &gid) ||
 	    !memcmp(&gid, &intf->local_gid, sizeof(gid)))
 		return false;
-	netif_tx_lock_bh(intf->dev);
+	ipoib_tx_lock_all(intf->dev);
 	intf->local_gid = gid;
-	netif_tx_unlock_bh(intf->dev);
+	ipoib_tx_unlock_all(intf->dev);
 	ipoib_intf_notify_stack(intf);
 	return true;
 }
@@ -185,7 +185,7 @@ static void gc_forget_idle(struct ipoib_intf *intf)
 	struct ipoib_dest *dest, *next;
 	LIST_HEAD(idle);
 
-	netif_tx_lock_bh(intf->dev);
+	ipoib_tx_lock_all(intf->dev);
 	spin_lock(&intf->dest_lock);
 	list_for_each_entry_safe(dest, next, &intf->dest_list, all)
 		if (time_after(jiffies, dest->used + DEST_IDLE) &&
@@ -194,7 +194,7 @@ static void gc_forget_idle(struct ipoib_intf *intf)
 		     ipoib_path_is_idle(ipoib_path_of(dest))))
 			list_move_tail(&dest->all, &idle);
 	spin_unlock(&intf->dest_lock);
-	netif_tx_unlock_bh(intf->dev);
+	ipoib_tx_unlock_all(intf->dev);
 
 	list_for_each_entry_safe(dest, next, &idle, all)
 		dest_destroy(dest);

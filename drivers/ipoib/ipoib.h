@@ -25,6 +25,7 @@
 
 #include "dest.h"
 #include "proto.h"
+#include "tx_lock.h"
 
 struct ipoib_cm;
 struct ipoib_path;

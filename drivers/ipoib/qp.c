@@ -150,12 +150,12 @@ static int qp_to_rts(struct ipoib_intf *intf)
 
 static void qp_set_running(struct ipoib_intf *intf, bool running)
 {
-	netif_tx_lock_bh(intf->dev);
+	ipoib_tx_lock_all(intf->dev);
 	WRITE_ONCE(intf->running, running);
 	/* No completion will come to do it: the ring is empty. */
 	if (running)
 		ipoib_dest_send_backlog(intf);
-	netif_tx_unlock_bh(intf->dev);
+	ipoib_tx_unlock_all(intf->dev);
 }
 
 /**
@@ -232,9 +232,9 @@ void ipoib_qp_stop(struct ipoib_intf *intf)
 	if (qp_to_state(intf, IB_QPS_RESET))
 		netdev_warn(intf->dev, "the queue pair does not go to RESET\n");
 	ipoib_cm_reclaim(intf);
-	netif_tx_lock_bh(intf->dev);
+	ipoib_tx_lock_all(intf->dev);
 	ipoib_txq_reclaim(&intf->txq);
-	netif_tx_unlock_bh(intf->dev);
+	ipoib_tx_unlock_all(intf->dev);
 	ipoib_rxq_empty(&intf->rxq);
 	ipoib_ah_reap(intf, true);
 }
@@ -255,8 +255,8 @@ int ipoib_qp_set_qkey(struct ipoib_intf *intf, u32 qkey)
 	err = ib_modify_qp(intf->qp, &attr, IB_QP_QKEY);
 	if (err)
 		return err;
-	netif_tx_lock_bh(intf->dev);
+	ipoib_tx_lock_all(intf->dev);
 	intf->qkey = qkey;
-	netif_tx_unlock_bh(intf->dev);
+	ipoib_tx_unlock_all(intf->dev);
 	return 0;
 }

@@ -218,11 +218,11 @@ static bool send_to(struct kunit *test, u32 peer, u32 number)
 
 	skb->data[0] |= IPOIB_HWADDR_RC;
 	skb->mark = number;
-	netif_tx_lock_bh(world->intf->dev);
+	ipoib_tx_lock_all(world->intf->dev);
 	rcu_read_lock();
 	taken = ipoib_cm_xmit(world->intf, skb);
 	rcu_read_unlock();
-	netif_tx_unlock_bh(world->intf->dev);
+	ipoib_tx_unlock_all(world->intf->dev);
 	if (!taken)
 		kfree_skb(skb);
 	return taken;
@@ -298,9 +298,9 @@ static void no_packet_is_stranded_around_the_rep(struct kunit *test)
 		u32 before = fake.pushed;
 
 		fake.room = 7;
-		netif_tx_lock_bh(intf->dev);
+		ipoib_tx_lock_all(intf->dev);
 		ipoib_cm_send_backlog(intf);
-		netif_tx_unlock_bh(intf->dev);
+		ipoib_tx_unlock_all(intf->dev);
 		KUNIT_ASSERT_GT(test, fake.pushed, before);
 	}
 	for (i = 0; i < 30; i++)

@@ -76,9 +76,9 @@ static bool hold_back(struct kunit *test, struct ipoib_dest *dest, u32 number, u
 
 	KUNIT_ASSERT_NOT_NULL(test, skb);
 	skb_put_data(skb, &number, sizeof(number));
-	netif_tx_lock_bh(world->intf->dev);
+	ipoib_tx_lock_all(world->intf->dev);
 	kept = ipoib_hold_add(world->intf, &dest->hold, skb);
-	netif_tx_unlock_bh(world->intf->dev);
+	ipoib_tx_unlock_all(world->intf->dev);
 	if (!kept)
 		kfree_skb(skb);
 	return kept;
@@ -156,16 +156,16 @@ static void a_full_ring_keeps_the_order(struct kunit *test)
 		u32 before = world->sent;
 
 		world->intf->txq.tail++;
-		netif_tx_lock_bh(world->intf->dev);
+		ipoib_tx_lock_all(world->intf->dev);
 		ipoib_dest_send_backlog(world->intf);
-		netif_tx_unlock_bh(world->intf->dev);
+		ipoib_tx_unlock_all(world->intf->dev);
 		if (world->sent == before)
 			break;
 	}
 	world->intf->txq.tail = world->intf->txq.head;
-	netif_tx_lock_bh(world->intf->dev);
+	ipoib_tx_lock_all(world->intf->dev);
 	ipoib_dest_send_backlog(world->intf);
-	netif_tx_unlock_bh(world->intf->dev);
+	ipoib_tx_unlock_all(world->intf->dev);
 	KUNIT_EXPECT_EQ(test, world->sent, 11U);
 	KUNIT_EXPECT_TRUE(test, list_empty(&world->intf->backlog));
 	for (i = 0; i < 6; i++)		/* those of one destination, at least */

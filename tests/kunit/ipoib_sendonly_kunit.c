@@ -10,9 +10,9 @@ static struct ipoib_mcast *send_to(struct kunit *test, u32 n)
 
 	group(n, hwaddr);
 	mgid = ipoib_hwaddr_gid(hwaddr);
-	netif_tx_lock_bh(world->intf->dev);
+	ipoib_tx_lock_all(world->intf->dev);
 	dest = ipoib_mcast_create_sendonly(world->intf, &mgid);
-	netif_tx_unlock_bh(world->intf->dev);
+	ipoib_tx_unlock_all(world->intf->dev);
 	KUNIT_ASSERT_NOT_NULL(test, dest);
 	world_hold_back(test, dest);
 	world_settle();

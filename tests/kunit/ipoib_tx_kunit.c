@@ -32,6 +32,7 @@ static struct {
 	u32 flags[64];
 	u32 bytes[64];
 	u32 calls;
+	u32 unlocked;		/* calls without the transmit queue's lock */
 	int refuse_from;	/* requests accepted in a call, or -1 for all */
 	struct ib_wc wc[16];
 	int wcs;
@@ -56,6 +57,9 @@ static int fake_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
 	int accepted = 0, i;
 
 	hca.calls++;
+#ifdef CONFIG_LOCKDEP
+	hca.unlocked += !lockdep_is_held(&netdev_get_tx_queue(world->intf->dev, 0)->_xmit_lock);
+#endif
 	for (; wr; wr = wr->next) {
 		if (accepted++ == hca.refuse_from) {
 			*bad = wr;
@@ -170,9 +174,9 @@ static int setup(struct kunit *test)
 
 static void reclaim(void)
 {
-	netif_tx_lock_bh(world->intf->dev);
+	ipoib_tx_lock_all(world->intf->dev);
 	ipoib_txq_reclaim(&world->intf->txq);
-	netif_tx_unlock_bh(world->intf->dev);
+	ipoib_tx_unlock_all(world->intf->dev);
 }
 
 static void teardown(struct kunit *test)
@@ -185,6 +189,7 @@ static void teardown(struct kunit *test)
 		intf->txq.tail = intf->txq.head - RING;
 	reclaim();
 	KUNIT_EXPECT_TRUE(test, ipoib_tx_drained(&intf->txq));
+	KUNIT_EXPECT_EQ(test, hca.unlocked, 0U);
 	list_for_each_entry_safe(dest, next, &intf->dest_list, all) {
 		ipoib_dest_unlink(intf, dest);
 		kfree_rcu(dest, rcu);

@@ -160,9 +160,9 @@ static inline void world_hold_back(struct kunit *test, struct ipoib_dest *dest)
 {
 	struct sk_buff *skb = world_packet(test, &dest->gid, 7, 64);
 
-	netif_tx_lock_bh(world->intf->dev);
+	ipoib_tx_lock_all(world->intf->dev);
 	KUNIT_EXPECT_TRUE(test, ipoib_hold_add(world->intf, &dest->hold, skb));
-	netif_tx_unlock_bh(world->intf->dev);
+	ipoib_tx_unlock_all(world->intf->dev);
 }
 
 static void world_no_work(struct work_struct *work)
