@@ -11,15 +11,45 @@
  * Lock order: transmit queue -> dest_lock, transmit queue -> ipoib_hold.lock,
  * transmit queue -> retired_lock.
  */
-#include <linux/jhash.h>
+#include <linux/math64.h>
 
 #include "dest.h"
 #include "ipoib.h"
+
+/* Odd, with their bits all over the place. */
+#define DEST_HASH_PREFIX	0x9e3779b97f4a7c15ULL
+#define DEST_HASH_ID		0xd1b54a32d192ed03ULL
+
+/*
+ * Prefix times interface ID, each made unforeseeable by the table's seed: who
+ * chooses GIDs on the wire cannot choose buckets.
+ */
+static u32 dest_hash(const void *key, u32 len, u32 seed)
+{
+	const union ib_gid *gid = key;
+	u64 prefix = be64_to_cpu(gid->global.subnet_prefix) ^
+		     seed * DEST_HASH_PREFIX;
+	u64 id = be64_to_cpu(gid->global.interface_id) ^ seed * DEST_HASH_ID;
+	u64 folded = prefix * id ^ mul_u64_u64_shr(prefix, id, 64);
+
+	return folded ^ folded >> 32;
+}
+
+static int dest_compare(struct rhashtable_compare_arg *arg, const void *object)
+{
+	const struct ipoib_dest *dest = object;
+	const union ib_gid *gid = arg->key;
+
+	return gid->global.interface_id != dest->gid.global.interface_id ||
+	       gid->global.subnet_prefix != dest->gid.global.subnet_prefix;
+}
 
 static const struct rhashtable_params dest_table_params = {
 	.key_len = sizeof(union ib_gid),
 	.key_offset = offsetof(struct ipoib_dest, gid),
 	.head_offset = offsetof(struct ipoib_dest, node),
+	.hashfn = dest_hash,
+	.obj_cmpfn = dest_compare,
 	.automatic_shrinking = true,
 };
 
