@@ -287,7 +287,7 @@ static int rxq_poll(struct napi_struct *napi, int budget)
 			rxq_completion(rxq, &rxq->wc[i]);
 		rxq_post_batch(rxq);
 		done += max(n, 0);
-	} while (n > 0 && done < budget);
+	} while (n == IPOIB_POLL_BATCH && done < budget);
 	rcu_read_unlock();
 
 	return ipoib_rx_poll_end(napi, rxq->cq, done, budget);

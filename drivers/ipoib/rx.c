@@ -297,7 +297,7 @@ static int rx_poll(struct napi_struct *napi, int budget)
 			rx_completion(rxq, &rxq->wc[i]);
 		rx_post_batch(rxq);
 		done += max(n, 0);
-	} while (n > 0 && done < budget);
+	} while (n == IPOIB_POLL_BATCH && done < budget);
 
 	if (!READ_ONCE(rxq->intf->running))
 		wake_up(&rxq->intf->drained);
