@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 """Two to four hosts with two ports each in one subnet, with our driver or with both."""
 
+import re
 import subprocess
 from itertools import permutations
 
@@ -29,7 +30,7 @@ def pings(host, address):
     return lab("exec", f"h{host}", "--", "ping", "-q", "-c1", "-W1", address).returncode == 0
 
 
-@pytest.fixture(params=[(2, (2,)), (3, ()), (3, (2,)), (4, ()), (4, (2, 4))],
+@pytest.fixture(scope="module", params=[(2, (2,)), (3, ()), (3, (2,)), (4, ()), (4, (2, 4))],
                 ids=["2-mixed", "3-ours", "3-mixed", "4-ours", "4-mixed"])
 def hosts(request, current_lab):
     """How many hosts are up, some of them with the in-tree driver."""
@@ -47,3 +48,30 @@ def test_all_hosts_reach_all(hosts):
         for port in (0, 1):
             until(lambda: pings(source, f"10.10.{port}.{target}"), REACHED_SECONDS,
                   lambda: f"h{source} does not reach h{target} by ib{port}")
+
+
+def cross(host):
+    """Have h1 and a host talk from switch to switch."""
+    done("exec", "h1", "--", "ip", "route", "replace", f"10.10.1.{host}/32", "dev", "ib0",
+         "src", "10.10.0.1")
+    done("exec", f"h{host}", "--", "ip", "route", "replace", "10.10.0.1/32", "dev", "ib1",
+         "src", f"10.10.1.{host}")
+
+
+def links():
+    """The ports of sw1 with links to sw2 that are up."""
+    return re.findall(r"(\d+) -+ sw2:", done("topo"))
+
+
+def test_a_failed_link_is_routed_around(hosts):
+    for host in range(2, hosts + 1):
+        cross(host)
+    ports = links()
+    assert len(ports) == 2
+    for port in ports:
+        done("fault", "link", f"sw1:{port}", "down")
+        for host in range(2, hosts + 1):
+            until(lambda: pings(1, f"10.10.1.{host}"), REACHED_SECONDS,
+                  lambda: f"h1 does not reach h{host} around sw1:{port}")
+        done("fault", "link", f"sw1:{port}", "up")
+        until(lambda: links() == ports, REACHED_SECONDS, lambda: done("topo"))
