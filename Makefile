@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 KERNELS := 6.1 6.12
 
-.PHONY: help demo test test-features check modules unit test-kunit test-debug test-packages guests vm bench bench-ha bench-fabric bench-rxe \
+.PHONY: help demo test test-features check modules unit test-kunit test-debug test-packages guests vm bench bench-ha bench-fabric bench-rxe bench-insn \
 	test-connected test-ha test-fuzz test-verbs \
 	lab-up lab-down lab-status lab-shell \
 	bootstrap format clean install uninstall
@@ -60,6 +60,10 @@ bench-fabric: bootstrap ## a switch of ibfabric alone, and between two hosts (BE
 
 bench-rxe: bootstrap ## verbs on sib beside the kernel's rdma_rxe (BENCH="--kernel 6.12")
 	@tests/bench/rxe $(BENCH)
+
+bench-insn: bootstrap ## instructions of a packet beside the in-tree driver (BENCH="--functions 20")
+	@cmake -S . -B build/cmake -G Ninja > /dev/null && cmake --build build/cmake --target insn-plugin insn-probe > /dev/null
+	@tests/bench/insn $(BENCH)
 
 test-verbs: bootstrap ## every verbs program of the distribution, as a table (VERBS="--kernel 6.1,uml", VERBS=--last)
 	@scripts/verbs $(VERBS)

@@ -84,6 +84,8 @@ def parser():
     up.add_argument("--cpu", default="max,la57=off", metavar="MODEL", help=argparse.SUPPRESS)
     up.add_argument("--memory", type=int, default=1536, metavar="MIB",
                     help="memory per host (default 1536)")
+    up.add_argument("--plugin", default="", metavar="FILE[,NAME=VALUE...]",
+                    help="a TCG plugin for the hosts' QEMU (implies --accel tcg)")
     up.add_argument("--append", default="", metavar="WORDS",
                     help="more words for the kernels' command line")
     up.add_argument("--keep", action="store_true", help="if it fails, leave the guests running")

@@ -94,6 +94,8 @@ def make(arguments):
         raise LabError(f"--hosts: 1 to {MAX_HOSTS}", 1)
     if not 1 <= arguments.ports <= MAX_PORTS:
         raise LabError(f"--ports: 1 to {MAX_PORTS}", 1)
+    if arguments.plugin and arguments.accel == "kvm":
+        raise LabError("--plugin: not with --accel kvm", 1)
     kernel = kernels.find(arguments.kernel)
     names = [f"h{number}" for number in range(1, arguments.hosts + 1)]
     driver = drivers(names, arguments.driver)
@@ -107,6 +109,7 @@ def make(arguments):
             "topology": wired, "topology_name": arguments.topology or "",
             "kernel": kernel.release, "slowness": kernels.slowness(arguments.kernel),
             "ib_mtu": arguments.ib_mtu, "started": time.time(),
-            "options": {"accel": arguments.accel, "cpu": arguments.cpu, "cpus": arguments.cpus,
+            "options": {"accel": "tcg" if arguments.plugin else arguments.accel,
+                        "cpu": arguments.cpu, "cpus": arguments.cpus,
                         "memory": arguments.memory, "append": arguments.append,
-                        "folder": str(state.folder())}}, kernel
+                        "plugin": arguments.plugin, "folder": str(state.folder())}}, kernel

@@ -60,6 +60,8 @@ def command_line(host, options, fds):
         "-device", "virtserialport,chardev=agent,name=openipoib.agent",
         "-device", "virtio-rng-pci",
     ]
+    if options["plugin"]:
+        line += ["-plugin", options["plugin"]]
     for tag, path, extra in (("hostroot", "/", ",multidevs=remap"),
                              ("lablayer", host["layer"], "")):
         line += ["-fsdev", f"local,id={tag},path={path},security_model=none,readonly=on{extra}",
