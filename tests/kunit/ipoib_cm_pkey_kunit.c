@@ -265,11 +265,11 @@ static struct ipoib_conn *connect(struct kunit *test)
 	u32 reqs = hca.reqs;
 
 	skb->data[0] |= IPOIB_HWADDR_RC;
-	netif_tx_lock_bh(world->intf->dev);
+	ipoib_tx_lock_all(world->intf->dev);
 	rcu_read_lock();
 	KUNIT_EXPECT_TRUE(test, ipoib_cm_xmit(world->intf, skb));
 	rcu_read_unlock();
-	netif_tx_unlock_bh(world->intf->dev);
+	ipoib_tx_unlock_all(world->intf->dev);
 	world_settle();
 	KUNIT_ASSERT_EQ(test, hca.reqs, reqs + 1);
 	ipoib_cm_data_set((void *)data, QPN, IPOIB_CM_FRAME_MAX, 0);
