@@ -33,8 +33,8 @@ LONGEST = ("kill", "verbs", "loss", "peers", "fault-make", "reload", "malformed"
 FABRIC = ("ibfabric", "ibfabric-ctl")
 PROGRAMS = {"bond": ("ib-bond",), "ha": ("ipoib-ha",), "ha-soak": ("ipoib-ha", *FABRIC),
             "malformed": ("ib-frames",), "openib": ("openib",),
-            **dict.fromkeys(("fabric", "fat-tree", "groups", "handover", "partitions", "peers",
-                            "soak", "thousand"), FABRIC)}
+            **dict.fromkeys(("fabric", "failover", "fat-tree", "groups", "handover", "partitions",
+                            "peers", "soak", "thousand"), FABRIC)}
 
 _printing = threading.Lock()
 
