@@ -290,17 +290,19 @@ bool ipoib_cm_get_stats(const struct ipoib_intf *intf,
 			struct ipoib_cm_stats *stats)
 {
 	const struct ipoib_cm *cm = intf->cm;
+	int i;
 
 	if (!cm)
 		return false;
 	stats->rx = &cm->rxq.count;
-	stats->tx = &cm->tx_count;
 	stats->connects = cm->stat_connects;
 	stats->accepts = cm->stat_accepts;
 	stats->refused = cm->stat_refused;
 	stats->rejects = cm->stat_rejects;
 	stats->lost = cm->stat_lost;
-	stats->partial = cm->partial;
+	stats->partial = 0;
+	for (i = 0; i < IPOIB_TXQ_MAX; i++)
+		stats->partial += intf->txq[i].partial;
 	return true;
 }
 
@@ -356,12 +358,11 @@ int ipoib_cm_create(struct ipoib_intf *intf)
 	INIT_LIST_HEAD(&cm->links);
 	INIT_LIST_HEAD(&cm->rx_links);
 	mutex_init(&cm->rx_lock);
-	u64_stats_init(&cm->tx_count.sync);
 	err = ipoib_conns_init(cm);
 	if (err)
 		goto err_free;
 	cm->tx_cq = ib_create_cq(intf->ca, ipoib_tx_comp_handler, NULL,
-				 &intf->txq, &attr);
+				 &intf->txq[0], &attr);
 	if (IS_ERR(cm->tx_cq)) {
 		err = PTR_ERR(cm->tx_cq);
 		goto err_conns;

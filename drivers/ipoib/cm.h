@@ -70,15 +70,15 @@ static_assert(sizeof(struct ipoib_conn_key) == INFINIBAND_ALEN);
  * @state: written by control under the transmit locks, read under one of them
  * @link: valid in the states with a link; written by control
  * @hold: what waits
- * @backlog: link in ipoib_cm.backlog while packets wait for room; guarded by the
- *	transmit queue's lock
- * @used: jiffies of the newest packet; transmit queue's lock
+ * @backlog: link in ipoib_cm.backlog while packets wait for room; written under all
+ *	transmit locks, read under one of them
+ * @used: jiffies of the newest packet; written by whoever sends
  * @ask_at: jiffies before which the peer is not asked again; control
  * @up_since: jiffies when it came up; control
  * @failures: attempts failed in a row; control
  * @stales: of those, how often the peer held the request for an old one; control
  * @hangups: how often in a row the peer has ended it early; control
- * @told_mtu: a packet too long for the peer has been logged; transmit queue's lock
+ * @told_mtu: a packet too long for the peer has been logged; written by whoever sends
  * @rcu: for freeing behind readers of the table
  */
 struct ipoib_conn {
@@ -179,15 +179,11 @@ struct ipoib_cm_rxq {
  * @conns: ipoib_conn by key (RCU)
  * @conn_lock: guards @conn_list; inside the transmit queue's lock
  * @conn_list: every entry of @conns
- * @backlog: conns whose packets wait for room; transmit queue's lock
+ * @backlog: conns whose packets wait for room; written under all transmit locks
  * @links: every ipoib_cm_tx; control
  * @tx_cq: completions of outgoing links; constant while the netdev is registered
- * @unposted: link with sends the HCA has not heard of; transmit queue's lock
- * @sent: sends through all links; written under the transmit queue's lock
- * @partial: of those, with the checksum left to the peer; transmit queue's lock
- * @done: of those, completed; written by the transmit NAPI
- * @tx_wc: completions being handled; owned by the transmit NAPI
- * @tx_count: counters of completed sends; written by the transmit NAPI
+ * @in_flight: sends of all links that have not completed
+ * @tx_wc: completions being handled; owned by the NAPI of the first transmit queue
  * @listen: service others connect to, while the interface is up; control
  * @rx_links: every ipoib_cm_rx; guarded by @rx_lock
  * @rx_lock: guards @rx_links and @rx_open
@@ -215,12 +211,8 @@ struct ipoib_cm {
 	struct list_head backlog;
 	struct list_head links;
 	struct ib_cq *tx_cq;
-	struct ipoib_cm_tx *unposted;
-	u32 sent;
-	u64 partial;
-	u32 done;
+	atomic_t in_flight;
 	struct ib_wc tx_wc[IPOIB_POLL_BATCH];
-	struct ipoib_counters tx_count;
 
 	struct ib_cm_id *listen;
 	struct list_head rx_links;
@@ -260,7 +252,8 @@ void ipoib_cm_tx_tick(struct ipoib_cm *cm);
 
 /* cm_ring.c */
 bool ipoib_cm_tx_usable(const struct ipoib_cm_tx *link);
-void ipoib_cm_push(struct ipoib_conn *conn, struct sk_buff *skb);
+void ipoib_cm_push(struct ipoib_txq *txq, struct ipoib_conn *conn,
+		   struct sk_buff *skb);
 void ipoib_cm_tx_complete(struct ipoib_cm_tx *link, u32 last, bool ok,
 			  int budget);
 

@@ -77,18 +77,21 @@ static struct ipoib_conn *conn_create(struct ipoib_cm *cm,
 	if (!err)
 		list_add_tail(&conn->all, &cm->conn_list);
 	spin_unlock(&cm->conn_lock);
-	if (err) {
-		kfree(conn);
-		return NULL;
-	}
-	return conn;
+	if (!err)
+		return conn;
+	kfree(conn);
+	/* A sender of another queue may have been first. */
+	return rhashtable_lookup(&cm->conns, key, conn_table_params);
 }
 
+/*
+ * The sender has found room before. A link that is not usable never becomes so again:
+ * once a packet waits for the next one, those that follow wait as well.
+ */
 static bool conn_may_push(const struct ipoib_conn *conn)
 {
 	return conn->state == IPOIB_CONN_UP && list_empty(&conn->backlog) &&
-	       ipoib_cm_tx_usable(conn->link) &&
-	       ipoib_cm_has_room(conn->cm->intf);
+	       ipoib_cm_tx_usable(conn->link);
 }
 
 static void conn_want(struct ipoib_conn *conn)
@@ -101,15 +104,15 @@ static void conn_want(struct ipoib_conn *conn)
 
 /**
  * ipoib_cm_xmit - send a packet through a connection
- * @intf: interface in connected mode
+ * @txq: transmit queue, with room, of an interface in connected mode
  * @skb: packet with its hardware address in front
  *
  * Context: transmit queue lock, RCU read side.
  * Return: true if the packet was taken; false if it is one for a datagram.
  */
-bool ipoib_cm_xmit(struct ipoib_intf *intf, struct sk_buff *skb)
+bool ipoib_cm_xmit(struct ipoib_txq *txq, struct sk_buff *skb)
 {
-	struct ipoib_cm *cm = intf->cm;
+	struct ipoib_cm *cm = txq->intf->cm;
 	struct ipoib_conn_key key;
 	struct ipoib_conn *conn;
 
@@ -123,18 +126,16 @@ bool ipoib_cm_xmit(struct ipoib_intf *intf, struct sk_buff *skb)
 		conn = conn_create(cm, &key);
 	if (unlikely(!conn))
 		return false;
-	conn->used = jiffies;
+	ipoib_note_use(&conn->used);
 	if (likely(conn_may_push(conn))) {
-		ipoib_cm_push(conn, skb);
+		ipoib_cm_push(txq, conn, skb);
 		return true;
 	}
 	conn_want(conn);
 	if (!ipoib_conn_holds(conn->state) && conn->state != IPOIB_CONN_UP)
 		return false;
-	if (!ipoib_hold_add(intf, &conn->hold, skb))
-		ipoib_tx_drop(&intf->txq, skb, SKB_DROP_REASON_NEIGH_QUEUEFULL);
-	else if (conn->state == IPOIB_CONN_UP && list_empty(&conn->backlog))
-		list_add_tail(&conn->backlog, &cm->backlog);
+	if (!ipoib_hold_add(txq->intf, &conn->hold, skb))
+		ipoib_tx_drop(txq, skb, SKB_DROP_REASON_NEIGH_QUEUEFULL);
 	return true;
 }
 
@@ -144,23 +145,28 @@ static void conn_send_held(struct ipoib_conn *conn)
 	struct ipoib_intf *intf = conn->cm->intf;
 	struct sk_buff *skb;
 
-	while (ipoib_cm_tx_usable(conn->link) && ipoib_cm_has_room(intf)) {
-		skb = ipoib_hold_take(intf, &conn->hold);
-		if (!skb) {
-			list_del_init(&conn->backlog);
+	while ((skb = skb_peek(&conn->hold.packets))) {
+		if (!ipoib_cm_tx_usable(conn->link))
 			return;
+		if (!ipoib_cm_has_room(intf)) {
+			if (list_empty(&conn->backlog))
+				list_add_tail(&conn->backlog, &conn->cm->backlog);
+			/* Pairs with the barrier in tx_send_backlog(). */
+			smp_mb();
+			if (!ipoib_cm_has_room(intf))
+				return;
 		}
-		ipoib_cm_push(conn, skb);
+		ipoib_cm_push(ipoib_txq_of(intf, skb), conn,
+			      ipoib_hold_take(intf, &conn->hold));
 	}
-	if (list_empty(&conn->backlog))
-		list_add_tail(&conn->backlog, &conn->cm->backlog);
+	list_del_init(&conn->backlog);
 }
 
 /**
  * ipoib_cm_send_backlog - use new room in the rings for packets held back
  * @intf: interface
  *
- * Context: transmit queue lock.
+ * Context: all transmit locks.
  */
 void ipoib_cm_send_backlog(struct ipoib_intf *intf)
 {
@@ -173,7 +179,7 @@ void ipoib_cm_send_backlog(struct ipoib_intf *intf)
 			break;
 		conn_send_held(conn);
 	}
-	ipoib_cm_doorbell(intf);
+	ipoib_tx_doorbells(intf);
 }
 
 /**
@@ -195,13 +201,14 @@ static void conn_release_held(struct ipoib_conn *conn, bool drop)
 
 	while ((skb = ipoib_hold_take(intf, &conn->hold))) {
 		if (drop)
-			ipoib_tx_drop(&intf->txq, skb, SKB_DROP_REASON_NEIGH_FAILED);
+			ipoib_tx_drop(&intf->txq[0], skb,
+				      SKB_DROP_REASON_NEIGH_FAILED);
 		else if (!intf->running)
-			ipoib_tx_drop(&intf->txq, skb, SKB_DROP_REASON_DEV_READY);
+			ipoib_tx_drop(&intf->txq[0], skb,
+				      SKB_DROP_REASON_DEV_READY);
 		else
-			ipoib_tx_datagram(intf, skb);
+			ipoib_tx_datagram(ipoib_txq_of(intf, skb), skb);
 	}
-	ipoib_tx_doorbell(&intf->txq);
 }
 
 static void conn_unhash(struct ipoib_conn *conn)
@@ -217,10 +224,11 @@ static void conn_unhash(struct ipoib_conn *conn)
 /* The new state, and the packets: all that senders may see half done. */
 static void conn_switch(struct ipoib_conn *conn, struct ipoib_conn_step step)
 {
-	struct net_device *dev = conn->cm->intf->dev;
+	struct ipoib_intf *intf = conn->cm->intf;
 
-	ipoib_tx_lock_all(dev);
-	ipoib_cm_doorbell(conn->cm->intf);
+	ipoib_tx_lock_all(intf->dev);
+	/* Nobody refers to a link that may go now. */
+	ipoib_tx_doorbells(intf);
 	conn->state = step.next;
 	if (step.next != IPOIB_CONN_UP)
 		list_del_init(&conn->backlog);
@@ -228,11 +236,10 @@ static void conn_switch(struct ipoib_conn *conn, struct ipoib_conn_step step)
 	if (step.todo & (IPOIB_CONN_DO_RELEASE | IPOIB_CONN_DO_DROP))
 		conn_release_held(conn, step.todo & IPOIB_CONN_DO_DROP);
 	rcu_read_unlock();
-	if (step.todo & IPOIB_CONN_DO_ATTACH) {
+	if (step.todo & IPOIB_CONN_DO_ATTACH)
 		conn_send_held(conn);
-		ipoib_cm_doorbell(conn->cm->intf);
-	}
-	ipoib_tx_unlock_all(dev);
+	ipoib_tx_doorbells(intf);
+	ipoib_tx_unlock_all(intf->dev);
 }
 
 static void conn_back_off(struct ipoib_conn *conn)

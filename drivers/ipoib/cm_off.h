@@ -62,7 +62,7 @@ static inline bool ipoib_cm_get_stats(const struct ipoib_intf *intf,
 	return false;
 }
 
-static inline bool ipoib_cm_xmit(struct ipoib_intf *intf, struct sk_buff *skb)
+static inline bool ipoib_cm_xmit(struct ipoib_txq *txq, struct sk_buff *skb)
 {
 	return false;
 }
@@ -89,7 +89,7 @@ static inline bool ipoib_cm_has_room(const struct ipoib_intf *intf)
 	return true;
 }
 
-static inline void ipoib_cm_doorbell(struct ipoib_intf *intf)
+static inline void ipoib_cm_doorbell(struct ipoib_txq *txq)
 {
 }
 

@@ -5,11 +5,14 @@
  * Each link has a ring of its own, so that a completion of one connection never
  * touches a packet of another, or a datagram. Together they never have more than
  * IPOIB_CM_TX_RING sends in flight, which is what the completion queue holds; the
- * netdev's queue stops at that. Sends of a link are posted as one list whose last
+ * netdev's queues stop before that. Sends of a link are posted as one list whose last
  * request alone asks for a completion, as in tx.c.
  *
- * head and posted belong to the holder of the transmit queue's lock, tail to the
- * transmit NAPI, which serves this completion queue and that of the datagrams.
+ * Packets of all transmit queues go through a link: head and posted belong to the
+ * holder of its lock, and a packet that is in the ring may leave at any queue's
+ * doorbell. tail belongs to the NAPI of the first transmit queue, which serves this
+ * completion queue and that of its datagrams; each packet counts for the queue that it
+ * came from.
  */
 #include "cm_tx.h"
 
@@ -22,13 +25,17 @@ static struct ipoib_tx_slot *ring_slot(const struct ipoib_cm_tx *link, u32 pos)
  * ipoib_cm_has_room - can one more packet go through a link
  * @intf: interface
  *
+ * What it says holds for one packet, although those who hold the other queues' locks
+ * may hear the same: there is room for as many.
+ *
  * Context: transmit queue lock.
  */
 bool ipoib_cm_has_room(const struct ipoib_intf *intf)
 {
 	const struct ipoib_cm *cm = intf->cm;
 
-	return !cm || cm->sent - READ_ONCE(cm->done) < IPOIB_CM_TX_RING;
+	return !cm || atomic_read(&cm->in_flight) <=
+		      (int)(IPOIB_CM_TX_RING - READ_ONCE(intf->tx_queues));
 }
 
 /**
@@ -71,28 +78,25 @@ static void ring_post(struct ipoib_cm_tx *link)
 }
 
 /**
- * ipoib_cm_doorbell - give the HCA what is in the rings
- * @intf: interface
+ * ipoib_cm_doorbell - give the HCA what is in the ring of a link
+ * @txq: transmit queue whose packets they are
  *
  * Context: transmit queue lock.
  */
-void ipoib_cm_doorbell(struct ipoib_intf *intf)
+void ipoib_cm_doorbell(struct ipoib_txq *txq)
 {
-	struct ipoib_cm *cm = intf->cm;
+	struct ipoib_cm_tx *link = txq->unposted;
 
-	if (!cm || !cm->unposted)
+	if (!link)
 		return;
-	ring_post(cm->unposted);
-	cm->unposted = NULL;
+	txq->unposted = NULL;
+	spin_lock(&link->lock);
+	ring_post(link);
+	spin_unlock(&link->lock);
 }
 
 static void ring_chain(struct ipoib_cm_tx *link, struct ipoib_tx_slot *slot)
 {
-	struct ipoib_cm *cm = link->cm;
-
-	if (cm->unposted && cm->unposted != link)
-		ipoib_cm_doorbell(cm->intf);
-	cm->unposted = link;
 	slot->wr.wr.next = NULL;
 	slot->wr.wr.send_flags = 0;
 	slot->wr.wr.wr_id = link->head;
@@ -101,7 +105,8 @@ static void ring_chain(struct ipoib_cm_tx *link, struct ipoib_tx_slot *slot)
 }
 
 /* Leave the checksum to the peer, if it knows how; else compute it. */
-static int ring_checksum(struct ipoib_cm_tx *link, struct sk_buff *skb)
+static int ring_checksum(struct ipoib_txq *txq, const struct ipoib_cm_tx *link,
+			 struct sk_buff *skb)
 {
 	struct ipoib_header *encap;
 	u16 mark = 0;
@@ -113,45 +118,21 @@ static int ring_checksum(struct ipoib_cm_tx *link, struct sk_buff *skb)
 		return skb_checksum_help(skb);
 	encap = (struct ipoib_header *)skb->data;
 	encap->reserved = cpu_to_be16(mark);
-	link->cm->partial++;
+	txq->partial++;
 	return 0;
 }
 
-/**
- * ipoib_cm_push - put a packet into the ring of a link
- * @conn: connection that is up and whose link is usable, with room
- * @skb: packet with its hardware address in front; consumed
- *
- * Context: transmit queue lock.
- */
-void ipoib_cm_push(struct ipoib_conn *conn, struct sk_buff *skb)
+/* Return: 0, or -EIO; the packet is still the caller's then. */
+static int ring_add(struct ipoib_txq *txq, struct ipoib_cm_tx *link,
+		    struct sk_buff *skb)
 {
-	struct ipoib_cm_tx *link = conn->link;
 	struct ipoib_tx_slot *slot = ring_slot(link, link->head);
-	struct ipoib_intf *intf = conn->cm->intf;
-	struct ipoib_txq *txq = &intf->txq;
+	struct ipoib_intf *intf = txq->intf;
 
-	skb_pull(skb, INFINIBAND_ALEN);
-	if (unlikely(skb->len > link->frame_max)) {
-		ipoib_pmtu_too_long(intf, skb, link->frame_max - IPOIB_ENCAP_LEN,
-				    &conn->told_mtu);
-		return;
-	}
-	/* RC knows no checksum of IP. */
-	if (unlikely(skb->ip_summed == CHECKSUM_PARTIAL &&
-		     ring_checksum(link, skb))) {
-		ipoib_tx_error(txq, skb, SKB_DROP_REASON_SKB_CSUM);
-		return;
-	}
-	if (unlikely(!ipoib_tx_fits_sges(intf, skb))) {
-		ipoib_tx_error(txq, skb, SKB_DROP_REASON_NOMEM);
-		return;
-	}
 	slot->skb = skb;
 	if (unlikely(ipoib_tx_map(intf->ca, slot))) {
 		slot->skb = NULL;
-		ipoib_tx_error(txq, skb, SKB_DROP_REASON_NOMEM);
-		return;
+		return -EIO;
 	}
 	ring_chain(link, slot);
 	skb_tx_timestamp(skb);
@@ -160,10 +141,78 @@ void ipoib_cm_push(struct ipoib_conn *conn, struct sk_buff *skb)
 	 * until then would have no more than two packets on their way (TCP small queues).
 	 */
 	skb_orphan(skb);
-	netdev_tx_sent_queue(netdev_get_tx_queue(intf->dev, 0), skb->len);
-	link->head++;
-	WRITE_ONCE(conn->cm->sent, conn->cm->sent + 1);
+	netdev_tx_sent_queue(netdev_get_tx_queue(intf->dev, txq->index),
+			     skb->len);
+	atomic_inc(&intf->cm->in_flight);
+	WRITE_ONCE(link->head, link->head + 1);
+	return 0;
+}
+
+/**
+ * ipoib_cm_push - put a packet into the ring of a link
+ * @txq: transmit queue that it comes from
+ * @conn: connection that is up and whose link is usable, with room
+ * @skb: packet with its hardware address in front; consumed
+ *
+ * Context: transmit queue lock.
+ */
+void ipoib_cm_push(struct ipoib_txq *txq, struct ipoib_conn *conn,
+		   struct sk_buff *skb)
+{
+	struct ipoib_cm_tx *link = conn->link;
+	int err;
+
+	skb_pull(skb, INFINIBAND_ALEN);
+	if (unlikely(skb->len > link->frame_max)) {
+		ipoib_pmtu_too_long(txq, skb, link->frame_max - IPOIB_ENCAP_LEN,
+				    &conn->told_mtu);
+		return;
+	}
+	/* RC knows no checksum of IP. */
+	if (unlikely(skb->ip_summed == CHECKSUM_PARTIAL &&
+		     ring_checksum(txq, link, skb))) {
+		ipoib_tx_error(txq, skb, SKB_DROP_REASON_SKB_CSUM);
+		return;
+	}
+	if (unlikely(!ipoib_tx_fits_sges(txq->intf, skb))) {
+		ipoib_tx_error(txq, skb, SKB_DROP_REASON_NOMEM);
+		return;
+	}
+	if (txq->unposted != link)
+		ipoib_cm_doorbell(txq);
+	/* With the lock released, the packet may have left at another's doorbell. */
+	spin_lock(&link->lock);
+	err = ring_add(txq, link, skb);
+	spin_unlock(&link->lock);
+	if (unlikely(err)) {
+		ipoib_tx_error(txq, skb, SKB_DROP_REASON_NOMEM);
+		return;
+	}
+	txq->unposted = link;
 	ipoib_tx_stop_if_full(txq);
+}
+
+/**
+ * struct ring_done - completed sends of one transmit queue in a row
+ * @txq: the queue
+ * @ok: they have arrived
+ * @packets: how many
+ * @bytes: of those
+ */
+struct ring_done {
+	struct ipoib_txq *txq;
+	bool ok;
+	unsigned int packets;
+	unsigned int bytes;
+};
+
+static void ring_count(struct ring_done *done)
+{
+	if (done->packets)
+		ipoib_tx_count_done(done->txq, done->ok, done->packets,
+				    done->bytes);
+	done->packets = 0;
+	done->bytes = 0;
 }
 
 /**
@@ -173,28 +222,33 @@ void ipoib_cm_push(struct ipoib_conn *conn, struct sk_buff *skb)
  * @ok: it has arrived
  * @budget: of NAPI, or 0 outside of it
  *
- * Context: transmit NAPI, or control while that is off.
+ * Context: NAPI of the first transmit queue, or control while that is off.
  */
 void ipoib_cm_tx_complete(struct ipoib_cm_tx *link, u32 last, bool ok,
 			  int budget)
 {
-	struct ipoib_cm *cm = link->cm;
-	unsigned int packets = 0, bytes = 0;
+	struct ipoib_intf *intf = link->cm->intf;
+	struct ring_done done = { .ok = ok };
 	u32 tail = link->tail;
 
 	while ((s32)(last - tail) >= 0) {
 		struct ipoib_tx_slot *slot = ring_slot(link, tail++);
+		struct ipoib_txq *txq;
 
-		ipoib_tx_unmap(cm->intf->ca, slot);
-		packets++;
-		bytes += slot->skb->len;
+		txq = &intf->txq[skb_get_queue_mapping(slot->skb)];
+		if (txq != done.txq)
+			ring_count(&done);
+		done.txq = txq;
+		done.packets++;
+		done.bytes += slot->skb->len;
+		ipoib_tx_unmap(intf->ca, slot);
 		ipoib_tx_done(slot->skb, ok, budget);
 		slot->skb = NULL;
 	}
-	WRITE_ONCE(cm->done, cm->done + packets);
-	netdev_tx_completed_queue(netdev_get_tx_queue(cm->intf->dev, 0),
-				  packets, bytes);
-	ipoib_tx_count_done(&cm->tx_count, ok, packets, bytes);
+	ring_count(&done);
+	/* Who sees room finds the slots empty. */
+	smp_mb__before_atomic();
+	atomic_sub(tail - link->tail, &link->cm->in_flight);
 	/* Pairs with the barrier in ipoib_cm_tx_end(); the link may go now. */
 	smp_store_mb(link->tail, tail);
 }
@@ -220,7 +274,7 @@ static void ring_completion(struct ipoib_cm *cm, const struct ib_wc *wc,
  * @intf: interface
  * @budget: of NAPI
  *
- * Context: transmit NAPI.
+ * Context: NAPI of the first transmit queue.
  * Return: how many there were.
  */
 int ipoib_cm_poll_tx(struct ipoib_intf *intf, int budget)

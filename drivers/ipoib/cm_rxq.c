@@ -209,7 +209,6 @@ static void rxq_deliver(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx *rx,
 	skb->protocol = encap->proto;
 	skb->dev = rxq->cm->intf->dev;
 	skb->pkt_type = PACKET_HOST;
-	skb_record_rx_queue(skb, 0);
 	mark = be16_to_cpu(encap->reserved);
 	if (mark & IPOIB_PARTIAL && ipoib_cm_rx_partial(rx) &&
 	    unlikely(!rxq_checksum(skb, mark))) {

@@ -91,13 +91,13 @@ static void link_reclaim(struct ipoib_cm_tx *link)
 	ib_destroy_qp(link->qp);
 	link->qp = NULL;
 	if (intf->running)
-		napi_disable(&intf->txq.napi);
+		napi_disable(&intf->txq[0].napi);
 	if (link->tail != link->head)
 		ipoib_cm_tx_complete(link, link->head - 1, false, 0);
 	if (intf->running) {
-		napi_enable(&intf->txq.napi);
+		napi_enable(&intf->txq[0].napi);
 		local_bh_disable();
-		napi_schedule(&intf->txq.napi);
+		napi_schedule(&intf->txq[0].napi);
 		local_bh_enable();
 	}
 }
@@ -346,6 +346,7 @@ struct ipoib_cm_tx *ipoib_cm_tx_create(struct ipoib_conn *conn)
 	if (!link)
 		return ERR_PTR(-ENOMEM);
 	ipoib_cm_item_init(&link->item, link_handle);
+	spin_lock_init(&link->lock);
 	link->cm = cm;
 	link->conn = conn;
 	list_add_tail(&link->list, &cm->links);

@@ -49,10 +49,12 @@ enum ipoib_cm_tx_state {
  *	packets go through the link
  * @partial: checksums may be left to the peer; as @frame_max
  * @broken: takes no more packets
+ * @lock: guards @slots, @head and @posted among senders of several transmit queues;
+ *	inside their locks
  * @slots: ring of IPOIB_CM_TX_RING entries
- * @head: positions filled; transmit queue's lock
- * @posted: positions handed to the HCA; transmit queue's lock
- * @tail: positions completed; written by the transmit NAPI
+ * @head: positions filled
+ * @posted: positions handed to the HCA
+ * @tail: positions completed; written by the NAPI of the first transmit queue
  * @rcu: for freeing behind NAPI
  */
 struct ipoib_cm_tx {
@@ -68,6 +70,7 @@ struct ipoib_cm_tx {
 	u32 frame_max;
 	bool partial;
 	bool broken;
+	spinlock_t lock; /* guards what says so above */
 	struct ipoib_tx_slot *slots;
 	u32 head;
 	u32 posted;

@@ -8,8 +8,12 @@
  * under RCU and a transmit lock; taking all transmit locks after the removal
  * therefore waits for every sender that still had it.
  *
- * Lock order: transmit queue -> dest_lock, transmit queue -> ipoib_hold.lock,
- * transmit queue -> retired_lock.
+ * A packet waits for an address, or for room in the ring of its queue; while one
+ * waits, all that follow to that destination wait behind it, whatever their queue.
+ * What has waited is sent under all transmit locks, each packet through the queue
+ * that it came from.
+ *
+ * Lock order: transmit queue -> dest_lock, transmit queue -> ipoib_hold.lock.
  */
 #include <linux/math64.h>
 
@@ -62,10 +66,10 @@ static const struct rhashtable_params dest_table_params = {
 int ipoib_dest_table_init(struct ipoib_intf *intf)
 {
 	spin_lock_init(&intf->dest_lock);
-	spin_lock_init(&intf->retired_lock);
 	INIT_LIST_HEAD(&intf->dest_list);
 	INIT_LIST_HEAD(&intf->backlog);
 	INIT_LIST_HEAD(&intf->retired);
+	INIT_LIST_HEAD(&intf->reaping);
 	atomic_set(&intf->pending_bytes, 0);
 	return rhashtable_init(&intf->dests, &dest_table_params);
 }
@@ -77,7 +81,7 @@ int ipoib_dest_table_init(struct ipoib_intf *intf)
 void ipoib_dest_table_destroy(struct ipoib_intf *intf)
 {
 	WARN_ON(!list_empty(&intf->dest_list));
-	WARN_ON(!list_empty(&intf->retired));
+	WARN_ON(!list_empty(&intf->retired) || !list_empty(&intf->reaping));
 	rhashtable_destroy(&intf->dests);
 }
 
@@ -246,16 +250,16 @@ void ipoib_dest_drop_pending(struct ipoib_intf *intf, struct ipoib_dest *dest)
 	ipoib_tx_lock_all(intf->dev);
 	list_del_init(&dest->backlog);
 	while ((skb = ipoib_hold_take(intf, &dest->hold)))
-		ipoib_tx_drop(&intf->txq, skb, SKB_DROP_REASON_NEIGH_FAILED);
+		ipoib_tx_drop(&intf->txq[0], skb, SKB_DROP_REASON_NEIGH_FAILED);
 	ipoib_tx_unlock_all(intf->dev);
 }
 
 /**
- * ipoib_dest_wait_for_room - packets wait for the ring, not for an address
+ * ipoib_dest_wait_for_room - packets wait for a ring, not for an address
  * @intf: interface
  * @dest: destination with an address handle
  *
- * Context: transmit queue lock.
+ * Context: all transmit locks, or one of them when it waits already.
  */
 void ipoib_dest_wait_for_room(struct ipoib_intf *intf, struct ipoib_dest *dest)
 {
@@ -264,52 +268,65 @@ void ipoib_dest_wait_for_room(struct ipoib_intf *intf, struct ipoib_dest *dest)
 }
 
 /*
- * Send what waits, oldest first. What the ring has no room for stays, and the
+ * Send what waits, oldest first. What its ring has no room for stays, and the
  * destination goes to the backlog, which transmit completions work off; new
  * packets queue up behind it, so none overtakes.
  */
 static void dest_send_pending(struct ipoib_intf *intf, struct ipoib_dest *dest)
 {
+	struct ipoib_txq *txq;
 	struct sk_buff *skb;
 
-	while (ipoib_tx_has_room(&intf->txq)) {
-		skb = ipoib_hold_take(intf, &dest->hold);
-		if (!skb) {
-			list_del_init(&dest->backlog);
-			return;
+	while ((skb = skb_peek(&dest->hold.packets))) {
+		txq = ipoib_txq_of(intf, skb);
+		if (!ipoib_tx_has_room(txq)) {
+			ipoib_dest_wait_for_room(intf, dest);
+			/* Pairs with the barrier in tx_send_backlog(). */
+			smp_mb();
+			if (!ipoib_tx_has_room(txq))
+				return;
 		}
-		ipoib_tx_push(&intf->txq, dest, skb);
+		ipoib_tx_push(txq, dest, ipoib_hold_take(intf, &dest->hold));
 	}
-	ipoib_dest_wait_for_room(intf, dest);
+	list_del_init(&dest->backlog);
 }
 
 /**
- * ipoib_dest_send_backlog - use new room in the ring for packets held back
+ * ipoib_tx_doorbells - give the HCA what is in all rings
  * @intf: interface
  *
- * Context: transmit queue lock.
+ * Context: all transmit locks.
+ */
+void ipoib_tx_doorbells(struct ipoib_intf *intf)
+{
+	u32 i;
+
+	for (i = 0; i < intf->tx_queues; i++) {
+		ipoib_tx_doorbell(&intf->txq[i]);
+		ipoib_cm_doorbell(&intf->txq[i]);
+	}
+}
+
+/**
+ * ipoib_dest_send_backlog - use new room in the rings for packets held back
+ * @intf: interface
+ *
+ * Context: all transmit locks.
  */
 void ipoib_dest_send_backlog(struct ipoib_intf *intf)
 {
-	struct ipoib_dest *dest;
+	struct ipoib_dest *dest, *next;
 
-	while (ipoib_tx_has_room(&intf->txq)) {
-		dest = list_first_entry_or_null(&intf->backlog,
-						struct ipoib_dest, backlog);
-		if (!dest)
-			break;
+	list_for_each_entry_safe(dest, next, &intf->backlog, backlog)
 		dest_send_pending(intf, dest);
-	}
-	ipoib_tx_doorbell(&intf->txq);
+	ipoib_tx_doorbells(intf);
 }
 
 static void ah_retire(struct ipoib_intf *intf, struct ipoib_ah *ah)
 {
 	if (!ah)
 		return;
-	spin_lock_bh(&intf->retired_lock);
 	list_add_tail(&ah->retired, &intf->retired);
-	spin_unlock_bh(&intf->retired_lock);
 	queue_work(intf->wq, &intf->reap_work);
 }
 
@@ -322,9 +339,8 @@ static void dest_swap_ah(struct ipoib_intf *intf, struct ipoib_dest *dest,
 	old = dest->ah;
 	dest->ah = ah;
 	if (ah) {
-		ah->last_send = intf->txq.head;
 		dest_send_pending(intf, dest);
-		ipoib_tx_doorbell(&intf->txq);
+		ipoib_tx_doorbells(intf);
 	} else {
 		list_del_init(&dest->backlog);
 	}
@@ -373,27 +389,59 @@ void ipoib_dest_clear_ah(struct ipoib_intf *intf, struct ipoib_dest *dest)
 	dest_swap_ah(intf, dest, NULL);
 }
 
+static void ahs_destroy(struct list_head *ahs)
+{
+	struct ipoib_ah *ah, *next;
+
+	list_for_each_entry_safe(ah, next, ahs, retired) {
+		list_del(&ah->retired);
+		rdma_destroy_ah(ah->ah, RDMA_DESTROY_AH_SLEEPABLE);
+		kfree(ah);
+	}
+}
+
+/* Have all sends completed that were in the rings when reaping began? */
+static bool reap_is_due(const struct ipoib_intf *intf)
+{
+	u32 i;
+
+	for (i = 0; i < intf->tx_queues; i++)
+		if ((s32)(READ_ONCE(intf->txq[i].tail) - intf->reap_at[i]) < 0)
+			return false;
+	return true;
+}
+
+/* No sender has found these for long: their sends are in the rings by now. */
+static void reap_begin(struct ipoib_intf *intf)
+{
+	u32 i;
+
+	list_splice_tail_init(&intf->retired, &intf->reaping);
+	for (i = 0; i < IPOIB_TXQ_MAX; i++)
+		intf->reap_at[i] = READ_ONCE(intf->txq[i].head);
+}
+
 /**
  * ipoib_ah_reap - destroy the retired handles that no send refers to
  * @intf: interface
- * @all: every one of them: the ring is empty and stays so
+ * @all: every one of them: the rings are empty and stay so
+ *
+ * Handles are reaped in lots: those that were retired while one lot waits are the
+ * next one.
  *
  * Context: control.
  */
 void ipoib_ah_reap(struct ipoib_intf *intf, bool all)
 {
-	u32 tail = READ_ONCE(intf->txq.tail);
-	struct ipoib_ah *ah, *next;
-	LIST_HEAD(done);
-
-	spin_lock_bh(&intf->retired_lock);
-	list_for_each_entry_safe(ah, next, &intf->retired, retired)
-		if (all || (s32)(tail - ah->last_send) >= 0)
-			list_move(&ah->retired, &done);
-	spin_unlock_bh(&intf->retired_lock);
-
-	list_for_each_entry_safe(ah, next, &done, retired) {
-		rdma_destroy_ah(ah->ah, RDMA_DESTROY_AH_SLEEPABLE);
-		kfree(ah);
+	if (all) {
+		ahs_destroy(&intf->retired);
+		ahs_destroy(&intf->reaping);
+		return;
+	}
+	if (list_empty(&intf->reaping))
+		reap_begin(intf);
+	while (!list_empty(&intf->reaping) && reap_is_due(intf)) {
+		ahs_destroy(&intf->reaping);
+		reap_begin(intf);
 	}
 }

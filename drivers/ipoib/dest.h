@@ -23,19 +23,16 @@ struct ipoib_hold {
 };
 
 /**
- * struct ipoib_ah - an address handle and the sends that use it
+ * struct ipoib_ah - an address handle
  * @ah: the handle; constant
- * @last_send: transmit ring position behind the newest send posted with it;
- *	guarded by the transmit queue's lock
- * @retired: link in ipoib_intf.retired; guarded by ipoib_intf.retired_lock
+ * @retired: link in ipoib_intf.retired or reaping; control
  *
- * Belongs to one destination. A handle that is replaced is retired: the send
- * queue may still refer to it, so it is destroyed only when the ring's tail has
- * passed @last_send.
+ * Belongs to one destination. A handle that is replaced is retired: sends in the rings
+ * may still refer to it, so it is destroyed only when each ring's tail has passed where
+ * its head was afterwards.
  */
 struct ipoib_ah {
 	struct ib_ah *ah;
-	u32 last_send;
 	struct list_head retired;
 };
 
@@ -45,11 +42,11 @@ struct ipoib_ah {
  * @gid: key, a port GID or an MGID; constant
  * @ah: address handle, or NULL while there is none; written under all transmit
  *	queue locks, read under one of them
- * @used: jiffies of the newest send; written under a transmit queue lock
+ * @used: jiffies of the newest send; written by whoever sends
  * @hold: packets that wait for @ah
- * @backlog: link in ipoib_intf.backlog while packets wait for room in the
- *	transmit ring; guarded by the transmit queue's lock
- * @told_mtu: a packet too long for it has been logged; transmit queue's lock
+ * @backlog: link in ipoib_intf.backlog while packets wait for room in a transmit
+ *	ring; written under all transmit locks, read under one of them
+ * @told_mtu: a packet too long for it has been logged; written by whoever sends
  * @all: link in ipoib_intf.dest_list; guarded by ipoib_intf.dest_lock
  * @rcu: for freeing behind readers of the table
  *
@@ -67,6 +64,15 @@ struct ipoib_dest {
 	struct list_head all;
 	struct rcu_head rcu;
 };
+
+/* Senders on several processors share the line, so it is written once a tick. */
+static inline void ipoib_note_use(unsigned long *used)
+{
+	unsigned long now = jiffies;
+
+	if (READ_ONCE(*used) != now)
+		WRITE_ONCE(*used, now);
+}
 
 static inline bool ipoib_dest_is_mcast(const struct ipoib_dest *dest)
 {
@@ -93,6 +99,7 @@ int ipoib_dest_set_ah(struct ipoib_intf *intf, struct ipoib_dest *dest,
 void ipoib_dest_clear_ah(struct ipoib_intf *intf, struct ipoib_dest *dest);
 void ipoib_dest_wait_for_room(struct ipoib_intf *intf, struct ipoib_dest *dest);
 void ipoib_dest_send_backlog(struct ipoib_intf *intf);
+void ipoib_tx_doorbells(struct ipoib_intf *intf);
 
 void ipoib_ah_reap(struct ipoib_intf *intf, bool all);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* ethtool: driver, link, rings and the counters that ip does not show. */
+/* ethtool: driver, link, rings, queues and the counters that ip does not show. */
 #include <linux/ethtool.h>
 #include <linux/log2.h>
 
@@ -41,6 +41,9 @@ static const char stat_names[STAT_COUNT][ETH_GSTRING_LEN] = {
 	[STAT_CM_LOST] = "cm_lost",
 	[STAT_CM_PARTIAL] = "cm_tx_partial",
 };
+
+/* Of each transmit queue, behind those of the interface: packets, bytes, stalls. */
+#define QUEUE_STATS	3
 
 static void get_drvinfo(struct net_device *dev, struct ethtool_drvinfo *info)
 {
@@ -114,7 +117,7 @@ static void get_ringparam(struct net_device *dev, struct ethtool_ringparam *ring
 	ring->rx_max_pending = ipoib_qp_ring_max(intf->ca);
 	ring->tx_max_pending = ipoib_qp_ring_max(intf->ca);
 	ring->rx_pending = intf->rxq.size;
-	ring->tx_pending = intf->txq.size;
+	ring->tx_pending = intf->txq[0].size;
 }
 
 /* The stack refuses what is more than the maximum. */
@@ -138,7 +141,7 @@ static int set_ringparam(struct net_device *dev, struct ethtool_ringparam *ring,
 	}
 	tx = min_t(u32, roundup_pow_of_two(ring->tx_pending), most);
 	rx = min_t(u32, roundup_pow_of_two(ring->rx_pending), most);
-	if (tx == intf->txq.size && rx == intf->rxq.size)
+	if (tx == intf->txq[0].size && rx == intf->rxq.size)
 		return 0;
 	err = ipoib_resize(intf, tx, rx);
 	if (err)
@@ -192,40 +195,87 @@ static int set_coalesce(struct net_device *dev, struct ethtool_coalesce *coal,
 
 static void get_channels(struct net_device *dev, struct ethtool_channels *channels)
 {
-	channels->max_combined = 1;
-	channels->combined_count = 1;
+	const struct ipoib_intf *intf = netdev_priv(dev);
+
+	channels->max_rx = 1;
+	channels->rx_count = 1;
+	channels->max_tx = IPOIB_TXQ_MAX;
+	channels->tx_count = intf->tx_queues;
 }
 
-/* The stack itself refuses all but what there is. */
+/* The stack refuses what is more than the maximum, or nothing. */
 static int set_channels(struct net_device *dev, struct ethtool_channels *channels)
 {
-	return channels->combined_count == 1 ? 0 : -EINVAL;
+	return ipoib_set_tx_queues(netdev_priv(dev), channels->tx_count);
 }
 
 static int get_sset_count(struct net_device *dev, int sset)
 {
-	return sset == ETH_SS_STATS ? STAT_COUNT : -EOPNOTSUPP;
+	const struct ipoib_intf *intf = netdev_priv(dev);
+
+	if (sset != ETH_SS_STATS)
+		return -EOPNOTSUPP;
+	return STAT_COUNT + intf->tx_queues * QUEUE_STATS;
 }
 
 static void get_strings(struct net_device *dev, u32 sset, u8 *data)
 {
-	if (sset == ETH_SS_STATS)
-		memcpy(data, stat_names, sizeof(stat_names));
+	const struct ipoib_intf *intf = netdev_priv(dev);
+	u32 i;
+
+	if (sset != ETH_SS_STATS)
+		return;
+	memcpy(data, stat_names, sizeof(stat_names));
+	data += sizeof(stat_names);
+	for (i = 0; i < intf->tx_queues; i++) {
+		ethtool_sprintf(&data, "tx%u_packets", i);
+		ethtool_sprintf(&data, "tx%u_bytes", i);
+		ethtool_sprintf(&data, "tx%u_stalls", i);
+	}
+}
+
+static u64 *get_queue_stats(const struct ipoib_txq *txq, u64 *data)
+{
+	const struct ipoib_counters *done = &txq->done;
+	unsigned int start;
+
+	do {
+		start = u64_stats_fetch_begin(&done->sync);
+		data[0] = u64_stats_read(&done->packets);
+		data[1] = u64_stats_read(&done->bytes);
+	} while (u64_stats_fetch_retry(&done->sync, start));
+	data[2] = txq->stalls;
+	return data + QUEUE_STATS;
+}
+
+static void get_tx_stats(const struct ipoib_intf *intf, u64 *data)
+{
+	int i;
+
+	/* Queues that have gone count as well. */
+	for (i = 0; i < IPOIB_TXQ_MAX; i++) {
+		data[STAT_TX_STALLS] += intf->txq[i].stalls;
+		data[STAT_TX_TOO_LONG] += intf->txq[i].too_long;
+	}
 }
 
 static void get_stats(struct net_device *dev, struct ethtool_stats *stats,
 		      u64 *data)
 {
 	struct ipoib_intf *intf = netdev_priv(dev);
+	u64 *queue_data = data + STAT_COUNT;
 	struct ipoib_cm_stats cm;
+	u32 i;
 
-	data[STAT_TX_STALLS] = intf->txq.stalls;
+	memset(data, 0, STAT_COUNT * sizeof(*data));
+	get_tx_stats(intf, data);
 	data[STAT_PATH_QUERIES] = intf->stat_path_queries;
 	data[STAT_JOINS] = intf->stat_joins;
 	memcpy(&data[STAT_FLUSH_LIGHT], intf->stat_flushes,
 	       sizeof(intf->stat_flushes));
 	data[STAT_PENDING_BYTES] = atomic_read(&intf->pending_bytes);
-	data[STAT_TX_TOO_LONG] = intf->txq.too_long;
+	for (i = 0; i < intf->tx_queues; i++)
+		queue_data = get_queue_stats(&intf->txq[i], queue_data);
 	if (!ipoib_cm_get_stats(intf, &cm))
 		return;
 	data[STAT_CM_CONNECTS] = cm.connects;

@@ -28,6 +28,7 @@
 #include "tx_lock.h"
 
 struct ipoib_cm;
+struct ipoib_cm_tx;
 struct ipoib_path;
 struct page_pool;
 struct seq_file;
@@ -45,6 +46,7 @@ struct seq_file;
 #define IPOIB_RX_COPYBREAK	1536
 
 #define IPOIB_POLL_BATCH	16
+#define IPOIB_TXQ_MAX		8
 #define IPOIB_TX_SGE_MAX	(MAX_SKB_FRAGS + 1)
 
 /**
@@ -82,31 +84,48 @@ struct ipoib_tx_slot {
 /**
  * struct ipoib_txq - a transmit queue
  * @intf: owner; constant
+ * @index: its number, that of the netdev's queue; constant
+ * @running: @qp accepts work; written by control under the transmit locks
+ * @qp: UD queue pair that sends, of the first queue the one that receives as well;
+ *	exchanged by control while it does not run
+ * @qpn: its number, or 0; read anywhere
  * @cq: send completions; as the queue pair
  * @napi: polls @cq
  * @slots: ring of @size entries; as the queue pair
  * @size: power of two; as the queue pair, read with rtnl
  * @head: positions filled; written under the queue's lock
  * @posted: positions handed to the HCA; guarded by the queue's lock
- * @tail: positions completed; written by @napi
+ * @unposted: link of a connection with sends that the HCA has not heard of; guarded
+ *	by the queue's lock
  * @drops: packets refused before they reached the ring; guarded by the lock
- * @done: counters of completed sends; written by @napi
  * @too_long: packets that did not fit where they should go; guarded by the lock
+ * @partial: packets sent with the checksum left to the peer; guarded by the lock
+ * @tail: positions completed; written by @napi
+ * @done_lock: guards @done and the completing half of the netdev queue's byte limit;
+ *	connections complete in the NAPI of the first queue
+ * @done: counters of completed sends
  * @stalls: how often the timeout of the stack has fired; rtnl-free statistic
  * @wc: completions being handled; owned by @napi
  */
 struct ipoib_txq {
 	struct ipoib_intf *intf;
+	u16 index;
+	bool running;
+	struct ib_qp *qp;
+	u32 qpn;
 	struct ib_cq *cq;
 	struct napi_struct napi;
 	struct ipoib_tx_slot *slots;
 	u32 size;
 	u32 head;
 	u32 posted;
-	u32 tail ____cacheline_aligned_in_smp;
+	struct ipoib_cm_tx *unposted;
 	struct ipoib_counters drops;
-	struct ipoib_counters done;
 	u64 too_long;
+	u64 partial;
+	u32 tail ____cacheline_aligned_in_smp;
+	spinlock_t done_lock; /* guards what says so above */
+	struct ipoib_counters done;
 	u64 stalls;
 	struct ib_wc wc[IPOIB_POLL_BATCH];
 };
@@ -167,6 +186,7 @@ struct ipoib_rxq {
  * struct ipoib_queue_settings - what ethtool has set
  * @tx_size: transmit ring [packets, a power of two], 0 for send_queue_size
  * @rx_size: receive ring, likewise, 0 for recv_queue_size
+ * @tx_queues: transmit queues, 0 for what suits processors and HCA
  * @tx_usecs: completions of sends are told of at the latest after this time [us]
  * @tx_frames: or when there are so many; 0 and 0 for at once
  * @rx_usecs: the same of receives
@@ -175,6 +195,7 @@ struct ipoib_rxq {
 struct ipoib_queue_settings {
 	u32 tx_size;
 	u32 rx_size;
+	u32 tx_queues;
 	u16 tx_usecs;
 	u16 tx_frames;
 	u16 rx_usecs;
@@ -227,18 +248,18 @@ struct ipoib_hca {
  * @lid: of the port; control, read anywhere
  * @port_state: enum ib_port_state; control, read anywhere
  * @pd: protection domain; constant while the netdev is registered
- * @qp: UD queue pair; there while the netdev is registered, exchanged by control
- *	while it does not run
+ * @qp: UD queue pair that receives, that of the first transmit queue; there while the
+ *	netdev is registered, exchanged by control while it does not run
  * @qkey: of the broadcast group; written by control under the transmit locks
  * @tx_sge: pieces a send may have; constant
- * @running: the queue pair accepts work; written by control under the transmit
+ * @running: the queue pairs accept work; written by control under the transmit
  *	locks
  * @up: between ndo_open and ndo_stop; control
  * @group_mtu: largest datagram of the broadcast group [octets]; control,
  *	read anywhere
  * @ud_mtu_max: largest datagram of the port; constant
  * @admin_mtu: MTU the administrator wants, 0 for that of the group; guarded by rtnl
- * @queues: rings and moderation set by hand; guarded by rtnl
+ * @queues: rings, their number and moderation set by hand; guarded by rtnl
  * @announce: peers have to be told of a new hardware address when there is a
  *	carrier; guarded by rtnl
  * @umcast: groups that user space has joined itself are left to it; written with
@@ -247,19 +268,23 @@ struct ipoib_hca {
  *	rtnl under the transmit locks
  * @cm: connected mode, or NULL if the HCA cannot; constant while the netdev is
  *	registered
- * @txq: the transmit queue
+ * @txq: the transmit queues
+ * @tx_queues: how many of them there are; written under the transmit locks by control,
+ *	for which somebody with rtnl waits
  * @rxq: the receive queue
  * @drained: woken by NAPI while the queue pair stops
  * @dests: paths and groups by GID (RCU)
  * @dest_lock: guards @dest_list; inside the transmit queue's lock
  * @dest_list: every entry of @dests
- * @backlog: destinations whose packets wait for room; transmit queue's lock
+ * @backlog: destinations whose packets wait for room; written under all transmit
+ *	locks
  * @pending_bytes: truesize of all packets that wait for an address
  * @pmtu_queue: packets too long, to be answered by ICMP; its own lock
  * @pmtu_work: answers them; control
- * @retired_lock: guards @retired
- * @retired: replaced address handles
- * @reap_work: destroys them when the ring has passed their last use; control
+ * @retired: replaced address handles; control
+ * @reaping: of them, those that wait until the rings have passed @reap_at; control
+ * @reap_at: ring positions behind every send with a handle of @reaping; control
+ * @reap_work: destroys them; control
  * @broadcast: group of everything else; control
  * @mcast_work: joins and leaves; control
  * @mcast_dirty: the stack's list of addresses has changed
@@ -310,7 +335,8 @@ struct ipoib_intf {
 	bool connected;
 	struct ipoib_cm *cm;
 
-	struct ipoib_txq txq;
+	struct ipoib_txq txq[IPOIB_TXQ_MAX];
+	u32 tx_queues;
 	struct ipoib_rxq rxq;
 	wait_queue_head_t drained;
 
@@ -321,8 +347,9 @@ struct ipoib_intf {
 	atomic_t pending_bytes;
 	struct sk_buff_head pmtu_queue;
 	struct work_struct pmtu_work;
-	spinlock_t retired_lock; /* guards retired */
 	struct list_head retired;
+	struct list_head reaping;
+	u32 reap_at[IPOIB_TXQ_MAX];
 	struct work_struct reap_work;
 
 	struct ipoib_mcast *broadcast;
@@ -373,7 +400,12 @@ int ipoib_qp_create(struct ipoib_intf *intf);
 void ipoib_qp_destroy(struct ipoib_intf *intf);
 int ipoib_qp_start(struct ipoib_intf *intf);
 void ipoib_qp_stop(struct ipoib_intf *intf);
+int ipoib_qp_more_queues(struct ipoib_intf *intf, u32 count);
+void ipoib_qp_fewer_queues(struct ipoib_intf *intf, u32 count);
 int ipoib_qp_set_qkey(struct ipoib_intf *intf, u32 qkey);
+
+/* channels.c */
+int ipoib_set_tx_queues(struct ipoib_intf *intf, u32 count);
 
 /* resize.c */
 int ipoib_resize(struct ipoib_intf *intf, u32 tx_size, u32 rx_size);
@@ -383,13 +415,19 @@ int ipoib_moderate(struct ipoib_intf *intf,
 		   const struct ipoib_queue_settings *wanted);
 void ipoib_moderate_new(struct ipoib_intf *intf);
 
-/* tx.c */
-int ipoib_txq_alloc(struct ipoib_intf *intf, struct ipoib_txq *txq);
-void ipoib_txq_free(struct ipoib_txq *txq);
+/* txq.c */
+u32 ipoib_txqs_default(const struct ib_device *ca);
+int ipoib_txq_make(struct ipoib_intf *intf, struct ipoib_txq *txq,
+		   const struct ipoib_rxq *rxq);
+void ipoib_txq_unmake(struct ipoib_txq *txq);
 void ipoib_txq_exchange(struct ipoib_txq *txq, struct ipoib_txq *other);
-int ipoib_txq_create(struct ipoib_intf *intf);
-void ipoib_txq_destroy(struct ipoib_intf *intf);
+int ipoib_txqs_create(struct ipoib_intf *intf);
+void ipoib_txqs_destroy(struct ipoib_intf *intf);
+struct ipoib_txq *ipoib_txq_of(struct ipoib_intf *intf, struct sk_buff *skb);
+
+/* tx.c */
 void ipoib_txq_reclaim(struct ipoib_txq *txq);
+int ipoib_tx_poll(struct napi_struct *napi, int budget);
 netdev_tx_t ipoib_start_xmit(struct sk_buff *skb, struct net_device *dev);
 bool ipoib_tx_has_room(const struct ipoib_txq *txq);
 void ipoib_tx_push(struct ipoib_txq *txq, struct ipoib_dest *dest,
@@ -397,14 +435,13 @@ void ipoib_tx_push(struct ipoib_txq *txq, struct ipoib_dest *dest,
 void ipoib_tx_doorbell(struct ipoib_txq *txq);
 void ipoib_tx_drop(struct ipoib_txq *txq, struct sk_buff *skb,
 		   enum skb_drop_reason reason);
-bool ipoib_tx_drained(const struct ipoib_txq *txq);
-void ipoib_tx_datagram(struct ipoib_intf *intf, struct sk_buff *skb);
+void ipoib_tx_datagram(struct ipoib_txq *txq, struct sk_buff *skb);
 void ipoib_tx_error(struct ipoib_txq *txq, struct sk_buff *skb,
 		    enum skb_drop_reason reason);
 void ipoib_tx_done(struct sk_buff *skb, bool ok, int budget);
 void ipoib_tx_stop_if_full(struct ipoib_txq *txq);
-void ipoib_tx_count_done(struct ipoib_counters *count, bool ok,
-			 unsigned int packets, unsigned int bytes);
+void ipoib_tx_count_done(struct ipoib_txq *txq, bool ok, unsigned int packets,
+			 unsigned int bytes);
 void ipoib_tx_comp_handler(struct ib_cq *cq, void *context);
 
 /* tx_map.c */
@@ -414,7 +451,7 @@ bool ipoib_tx_fits_sges(struct ipoib_intf *intf, struct sk_buff *skb);
 
 /* pmtu.c */
 void ipoib_pmtu_init(struct ipoib_intf *intf);
-void ipoib_pmtu_too_long(struct ipoib_intf *intf, struct sk_buff *skb, u32 mtu,
+void ipoib_pmtu_too_long(struct ipoib_txq *txq, struct sk_buff *skb, u32 mtu,
 			 bool *told);
 int ipoib_pmtu_choose(int wanted, int group, int connected, int preset);
 
@@ -470,7 +507,6 @@ struct net_device *ipoib_match_master(struct ipoib_intf *intf);
 /**
  * struct ipoib_cm_stats - what connected mode has done
  * @rx: received through connections
- * @tx: sent through them
  * @connects: connections asked for
  * @accepts: connections accepted
  * @refused: attempts that failed
@@ -480,7 +516,6 @@ struct net_device *ipoib_match_master(struct ipoib_intf *intf);
  */
 struct ipoib_cm_stats {
 	const struct ipoib_counters *rx;
-	const struct ipoib_counters *tx;
 	u64 connects;
 	u64 accepts;
 	u64 refused;
@@ -503,13 +538,13 @@ int ipoib_cm_mtu_default(const struct ipoib_intf *intf);
 void ipoib_cm_warn_mtu(struct ipoib_intf *intf);
 bool ipoib_cm_get_stats(const struct ipoib_intf *intf,
 			struct ipoib_cm_stats *stats);
-bool ipoib_cm_xmit(struct ipoib_intf *intf, struct sk_buff *skb);
+bool ipoib_cm_xmit(struct ipoib_txq *txq, struct sk_buff *skb);
 void ipoib_cm_send_backlog(struct ipoib_intf *intf);
 bool ipoib_cm_has_backlog(const struct ipoib_intf *intf);
 void ipoib_cm_path_known(struct ipoib_path *path, bool moved);
 void ipoib_cm_path_gone(struct ipoib_path *path);
 bool ipoib_cm_has_room(const struct ipoib_intf *intf);
-void ipoib_cm_doorbell(struct ipoib_intf *intf);
+void ipoib_cm_doorbell(struct ipoib_txq *txq);
 int ipoib_cm_poll_tx(struct ipoib_intf *intf, int budget);
 bool ipoib_cm_arm_tx(struct ipoib_intf *intf);
 void ipoib_cm_quiesce(struct ipoib_intf *intf);

@@ -107,16 +107,18 @@ TRACE_EVENT(ipoib_tx_stall,
 	    TP_PROTO(const struct ipoib_txq *txq),
 	    TP_ARGS(txq),
 	    TP_STRUCT__entry(__array(char, dev, IFNAMSIZ)
+			     __field(u16, queue)
 			     __field(u32, head)
 			     __field(u32, posted)
 			     __field(u32, tail)),
 	    TP_fast_assign(strscpy(__entry->dev, txq->intf->dev->name,
 				   IFNAMSIZ);
+			   __entry->queue = txq->index;
 			   __entry->head = txq->head;
 			   __entry->posted = txq->posted;
 			   __entry->tail = READ_ONCE(txq->tail);),
-	    TP_printk("%s filled=%u posted=%u completed=%u", __entry->dev,
-		      __entry->head, __entry->posted, __entry->tail)
+	    TP_printk("%s queue=%u filled=%u posted=%u completed=%u", __entry->dev,
+		      __entry->queue, __entry->head, __entry->posted, __entry->tail)
 );
 
 #endif /* IPOIB_TRACE_H */

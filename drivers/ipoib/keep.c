@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * What an administrator has set survives the interface: when a HCA is unplugged and
- * comes back, its interfaces have the mode, the MTU, the umcast, the rings and the
+ * comes back, its interfaces have the mode, the MTU, the umcast, the queues and the
  * moderation that they had, children as soon as they are made again.
  *
  * Everything here is guarded by rtnl.
@@ -23,7 +23,7 @@
  * @admin_mtu: MTU set by hand, or 0
  * @connected: connected mode
  * @umcast: groups of user space are left to it
- * @queues: rings and moderation
+ * @queues: rings, number of queues, moderation
  */
 struct keep_entry {
 	struct list_head list;

@@ -83,8 +83,9 @@ static int ipoib_add_port(struct ipoib_hca *hca, u32 port)
 	err = ib_query_pkey(hca->ca, port, 0, &pkey);
 	if (err)
 		return err;
-	dev = alloc_netdev(sizeof(struct ipoib_intf), "ib%d", NET_NAME_UNKNOWN,
-			   ipoib_intf_setup);
+	dev = alloc_netdev_mqs(sizeof(struct ipoib_intf), "ib%d",
+			       NET_NAME_UNKNOWN, ipoib_intf_setup,
+			       IPOIB_TXQ_MAX, 1);
 	if (!dev)
 		return -ENOMEM;
 	rtnl_lock();

@@ -10,10 +10,12 @@
 static int moderation_set(struct ipoib_intf *intf,
 			  const struct ipoib_queue_settings *wanted)
 {
-	int err;
+	int err = 0;
+	u32 i;
 
-	err = rdma_set_cq_moderation(intf->txq.cq, wanted->tx_frames,
-				     wanted->tx_usecs);
+	for (i = 0; i < intf->tx_queues && !err; i++)
+		err = rdma_set_cq_moderation(intf->txq[i].cq, wanted->tx_frames,
+					     wanted->tx_usecs);
 	if (!err)
 		err = rdma_set_cq_moderation(intf->rxq.cq, wanted->rx_frames,
 					     wanted->rx_usecs);
@@ -23,7 +25,7 @@ static int moderation_set(struct ipoib_intf *intf,
 /**
  * ipoib_moderate - have completions told of later
  * @intf: interface
- * @wanted: how late; rings are not looked at
+ * @wanted: how late; rings and number of queues are not looked at
  *
  * Context: rtnl.
  * Return: 0, -EOPNOTSUPP if the HCA cannot, or what else it says; all is as it was

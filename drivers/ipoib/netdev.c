@@ -198,11 +198,11 @@ void ipoib_intf_update_mtu(struct ipoib_intf *intf, bool connected)
 static void intf_tx_timeout(struct net_device *dev, unsigned int queue)
 {
 	struct ipoib_intf *intf = netdev_priv(dev);
-	const struct ipoib_txq *txq = &intf->txq;
+	struct ipoib_txq *txq = &intf->txq[queue];
 
-	intf->txq.stalls++;
+	txq->stalls++;
 	trace_ipoib_tx_stall(txq);
-	netdev_warn(dev, "transmit queue %u stalled: %u filled, %u posted, %u completed; restarting the queue pair\n",
+	netdev_warn(dev, "transmit queue %u stalled: %u filled, %u posted, %u completed; restarting the queue pairs\n",
 		    queue, txq->head, txq->posted, READ_ONCE(txq->tail));
 	ipoib_flush(intf, IPOIB_FLUSH_RESTART);
 }
@@ -242,14 +242,15 @@ static void intf_get_stats64(struct net_device *dev,
 	struct ipoib_intf *intf = netdev_priv(dev);
 	struct counters_sum rx = {}, tx = {};
 	struct ipoib_cm_stats cm;
+	int i;
 
 	counters_add(&intf->rxq.count, &rx);
-	counters_add(&intf->txq.done, &tx);
-	counters_add(&intf->txq.drops, &tx);
-	if (ipoib_cm_get_stats(intf, &cm)) {
-		counters_add(cm.rx, &rx);
-		counters_add(cm.tx, &tx);
+	for (i = 0; i < IPOIB_TXQ_MAX; i++) {
+		counters_add(&intf->txq[i].done, &tx);
+		counters_add(&intf->txq[i].drops, &tx);
 	}
+	if (ipoib_cm_get_stats(intf, &cm))
+		counters_add(cm.rx, &rx);
 	stats->rx_packets = rx.packets;
 	stats->rx_bytes = rx.bytes;
 	stats->rx_errors = rx.errors;

@@ -62,21 +62,21 @@ static void pmtu_work(struct work_struct *work)
 
 /**
  * ipoib_pmtu_too_long - a packet does not fit where it should go
- * @intf: interface
+ * @txq: transmit queue
  * @skb: packet, encapsulation header in front; consumed
  * @mtu: what would fit, without that header
  * @told: has this been logged for the destination; set
  *
  * Context: transmit queue lock.
  */
-void ipoib_pmtu_too_long(struct ipoib_intf *intf, struct sk_buff *skb, u32 mtu,
+void ipoib_pmtu_too_long(struct ipoib_txq *txq, struct sk_buff *skb, u32 mtu,
 			 bool *told)
 {
-	struct ipoib_txq *txq = &intf->txq;
+	struct ipoib_intf *intf = txq->intf;
 
 	txq->too_long++;
-	if (!*told) {
-		*told = true;
+	if (!READ_ONCE(*told)) {
+		WRITE_ONCE(*told, true);
 		net_info_ratelimited("%s: packet of %u octets is too long for a destination of MTU %u\n",
 				     intf->dev->name, skb->len - IPOIB_ENCAP_LEN,
 				     mtu);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * Rings of other sizes while the interface lives. A HCA cannot change the size of a
- * queue pair, so there is a new one, made while the old one still works: for want of
+ * queue pair, so there are new ones, made while the old ones still work: for want of
  * memory nothing changes. The exchange is a short down and up that the stack does not
  * see: addresses and routes stay, destinations and groups are asked for again.
  *
@@ -16,59 +16,64 @@
  * struct resize - an exchange
  * @work: does it; control
  * @intf: interface; constant
- * @txq: a ring with its completion queue: first the new, then the old one
+ * @txq: rings with their completion queues and queue pairs: first the new, then the
+ *	old ones
  * @rxq: likewise
- * @qp: their queue pair
  * @err: what came of it; control, read when @work is done
  */
 struct resize {
 	struct work_struct work;
 	struct ipoib_intf *intf;
-	struct ipoib_txq txq;
+	struct ipoib_txq txq[IPOIB_TXQ_MAX];
 	struct ipoib_rxq rxq;
-	struct ib_qp *qp;
 	int err;
 };
+
+static void resize_unmake_txqs(struct resize *resize, u32 n)
+{
+	while (n--)
+		ipoib_txq_unmake(&resize->txq[n]);
+}
 
 static int resize_make(struct resize *resize)
 {
 	struct ipoib_intf *intf = resize->intf;
 	int err;
+	u32 i;
 
-	err = ipoib_txq_alloc(intf, &resize->txq);
-	if (err)
-		return err;
 	err = ipoib_rxq_alloc(intf, &resize->rxq);
 	if (err)
-		goto err_free_txq;
-	resize->qp = ipoib_qp_make(intf, &resize->txq, &resize->rxq);
-	if (IS_ERR(resize->qp)) {
-		err = PTR_ERR(resize->qp);
-		goto err_free_rxq;
+		return err;
+	for (i = 0; i < intf->tx_queues; i++) {
+		resize->txq[i].index = i;
+		err = ipoib_txq_make(intf, &resize->txq[i],
+				     i ? NULL : &resize->rxq);
+		if (err)
+			goto err_unmake;
 	}
 	return 0;
 
-err_free_rxq:
+err_unmake:
+	resize_unmake_txqs(resize, i);
 	ipoib_rxq_free(intf, &resize->rxq);
-err_free_txq:
-	ipoib_txq_free(&resize->txq);
 	return err;
 }
 
 static void resize_unmake(struct resize *resize)
 {
-	ib_destroy_qp(resize->qp);
+	resize_unmake_txqs(resize, resize->intf->tx_queues);
 	ipoib_rxq_free(resize->intf, &resize->rxq);
-	ipoib_txq_free(&resize->txq);
 }
 
 static void resize_exchange(struct resize *resize)
 {
 	struct ipoib_intf *intf = resize->intf;
+	u32 i;
 
-	ipoib_txq_exchange(&intf->txq, &resize->txq);
+	for (i = 0; i < intf->tx_queues; i++)
+		ipoib_txq_exchange(&intf->txq[i], &resize->txq[i]);
 	ipoib_rxq_exchange(&intf->rxq, &resize->rxq);
-	swap(intf->qp, resize->qp);
+	intf->qp = intf->txq[0].qp;
 }
 
 static void resize_work(struct work_struct *work)
@@ -105,7 +110,7 @@ static void resize_set_address(struct ipoib_intf *intf)
 /**
  * ipoib_resize - exchange the rings for others
  * @intf: registered interface
- * @tx_size: packets in the transmit ring, a power of two that the HCA has
+ * @tx_size: packets in each transmit ring, a power of two that the HCA has
  * @rx_size: of the receive ring, likewise
  *
  * Context: rtnl.
@@ -117,14 +122,16 @@ int ipoib_resize(struct ipoib_intf *intf, u32 tx_size, u32 rx_size)
 	struct net_device *dev = intf->dev;
 	struct resize *resize;
 	int err;
+	u32 i;
 
 	ASSERT_RTNL();
-	resize = kzalloc(sizeof(*resize), GFP_KERNEL);
+	resize = kvzalloc(sizeof(*resize), GFP_KERNEL);
 	if (!resize)
 		return -ENOMEM;
 	INIT_WORK(&resize->work, resize_work);
 	resize->intf = intf;
-	resize->txq.size = tx_size;
+	for (i = 0; i < IPOIB_TXQ_MAX; i++)
+		resize->txq[i].size = tx_size;
 	resize->rxq.size = rx_size;
 	err = resize_make(resize);
 	if (err)
@@ -138,12 +145,15 @@ int ipoib_resize(struct ipoib_intf *intf, u32 tx_size, u32 rx_size)
 		dev_close(dev);
 	}
 	if (!err) {
+		/* Those that will be made have this size as well. */
+		for (i = intf->tx_queues; i < IPOIB_TXQ_MAX; i++)
+			intf->txq[i].size = tx_size;
 		intf->queues.tx_size = tx_size;
 		intf->queues.rx_size = rx_size;
 		ipoib_moderate_new(intf);
 		resize_set_address(intf);
 	}
 out:
-	kfree(resize);
+	kvfree(resize);
 	return err;
 }

@@ -70,8 +70,8 @@ static int link_check_new(const struct ipoib_intf *parent,
 
 	if (link_wants_connected(mode))
 		mtu_max = max(mtu_max, ipoib_cm_mtu_max(parent));
-	if (dev->num_tx_queues != 1 || dev->num_rx_queues != 1) {
-		NL_SET_ERR_MSG(extack, "there is one queue for each direction");
+	if (dev->num_tx_queues != IPOIB_TXQ_MAX || dev->num_rx_queues != 1) {
+		NL_SET_ERR_MSG(extack, "queues cannot be chosen here, but by ethtool -L");
 		return -EINVAL;
 	}
 	if (tb[IFLA_MTU] && nla_get_u32(tb[IFLA_MTU]) > mtu_max) {
@@ -167,6 +167,11 @@ static int link_fill(struct sk_buff *skb, const struct net_device *dev)
 	return 0;
 }
 
+static unsigned int link_get_num_tx_queues(void)
+{
+	return IPOIB_TXQ_MAX;
+}
+
 static struct net *link_get_net(const struct net_device *dev)
 {
 	const struct ipoib_intf *intf = netdev_priv(dev);
@@ -188,4 +193,5 @@ struct rtnl_link_ops ipoib_link_ops = {
 	.get_size = link_get_size,
 	.fill_info = link_fill,
 	.get_link_net = link_get_net,
+	.get_num_tx_queues = link_get_num_tx_queues,
 };

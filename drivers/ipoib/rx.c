@@ -165,12 +165,22 @@ static u8 rx_packet_type(const struct ipoib_intf *intf, const struct ib_grh *grh
 		      sizeof(grh->dgid)) ? PACKET_MULTICAST : PACKET_BROADCAST;
 }
 
-/* A switch may send a group's packet back to the port that it came from. */
+/*
+ * A switch may send a group's packet back to the port that it came from; any of our
+ * transmit queues may have sent it.
+ */
 static bool rx_is_own(const struct ipoib_intf *intf, const struct ib_grh *grh,
 		      const struct ib_wc *wc)
 {
-	return wc->src_qp == intf->qp->qp_num && wc->wc_flags & IB_WC_GRH &&
-	       !memcmp(&grh->sgid, &intf->local_gid, sizeof(grh->sgid));
+	int i;
+
+	if (!(wc->wc_flags & IB_WC_GRH) ||
+	    memcmp(&grh->sgid, &intf->local_gid, sizeof(grh->sgid)))
+		return false;
+	for (i = 0; i < IPOIB_TXQ_MAX; i++)
+		if (wc->src_qp && wc->src_qp == READ_ONCE(intf->txq[i].qpn))
+			return true;
+	return false;
 }
 
 static void rx_deliver(struct ipoib_rxq *rxq, struct sk_buff *skb,
@@ -182,7 +192,6 @@ static void rx_deliver(struct ipoib_rxq *rxq, struct sk_buff *skb,
 	skb->protocol = encap->proto;
 	skb->dev = intf->dev;
 	skb->pkt_type = rx_packet_type(intf, head, wc);
-	skb_record_rx_queue(skb, 0);
 	if (wc->wc_flags & IB_WC_IP_CSUM_OK &&
 	    intf->dev->features & NETIF_F_RXCSUM)
 		skb->ip_summed = CHECKSUM_UNNECESSARY;

@@ -9,7 +9,9 @@
  * completion; UD sends complete in order, so that completes all before it.
  *
  * head and posted belong to the holder of the transmit queue's lock, tail to
- * NAPI. The queue stops when the ring is full and is woken by NAPI.
+ * NAPI. The queue stops when the ring is full, or as much is on its way through
+ * connections as may be, and is woken by NAPI. Completions of connections are the
+ * business of the first queue's NAPI, whichever queue their packets came from.
  */
 #include "drop.h"
 #include "ipoib.h"
@@ -18,7 +20,7 @@
 
 static struct netdev_queue *tx_netdev_queue(const struct ipoib_txq *txq)
 {
-	return netdev_get_tx_queue(txq->intf->dev, 0);
+	return netdev_get_tx_queue(txq->intf->dev, txq->index);
 }
 
 static struct ipoib_tx_slot *tx_slot(const struct ipoib_txq *txq, u32 pos)
@@ -35,15 +37,6 @@ static struct ipoib_tx_slot *tx_slot(const struct ipoib_txq *txq, u32 pos)
 bool ipoib_tx_has_room(const struct ipoib_txq *txq)
 {
 	return txq->head - READ_ONCE(txq->tail) < txq->size;
-}
-
-/**
- * ipoib_tx_drained - is there nothing left for the HCA to do
- * @txq: transmit queue
- */
-bool ipoib_tx_drained(const struct ipoib_txq *txq)
-{
-	return READ_ONCE(txq->head) == READ_ONCE(txq->tail);
 }
 
 /**
@@ -99,7 +92,7 @@ void ipoib_tx_stop_if_full(struct ipoib_txq *txq)
 	if (likely(tx_accepts(txq)))
 		return;
 	netif_tx_stop_queue(queue);
-	/* Pairs with the barrier in tx_wake_if_room(). */
+	/* Pairs with the barrier in tx_wake(). */
 	smp_mb();
 	if (tx_accepts(txq))
 		netif_tx_start_queue(queue);
@@ -125,7 +118,7 @@ void ipoib_tx_push(struct ipoib_txq *txq, struct ipoib_dest *dest,
 
 	skb_pull(skb, INFINIBAND_ALEN);
 	if (unlikely(skb->len > intf->group_mtu + IPOIB_ENCAP_LEN)) {
-		ipoib_pmtu_too_long(intf, skb, intf->group_mtu,
+		ipoib_pmtu_too_long(txq, skb, intf->group_mtu,
 				    &dest->told_mtu);
 		return;
 	}
@@ -149,11 +142,10 @@ void ipoib_tx_push(struct ipoib_txq *txq, struct ipoib_dest *dest,
 	if (txq->head != txq->posted)
 		tx_slot(txq, txq->head - 1)->wr.wr.next = &slot->wr.wr;
 
-	dest->used = jiffies;
+	ipoib_note_use(&dest->used);
 	skb_tx_timestamp(skb);
 	netdev_tx_sent_queue(tx_netdev_queue(txq), skb->len);
 	WRITE_ONCE(txq->head, txq->head + 1);
-	dest->ah->last_send = txq->head;
 	ipoib_tx_stop_if_full(txq);
 }
 
@@ -189,8 +181,7 @@ void ipoib_tx_doorbell(struct ipoib_txq *txq)
 	if (txq->posted == txq->head)
 		return;
 	tx_slot(txq, txq->head - 1)->wr.wr.send_flags |= IB_SEND_SIGNALED;
-	err = ib_post_send(txq->intf->qp, &tx_slot(txq, txq->posted)->wr.wr,
-			   &bad);
+	err = ib_post_send(txq->qp, &tx_slot(txq, txq->posted)->wr.wr, &bad);
 	if (unlikely(err)) {
 		if (net_ratelimit())
 			netdev_warn(txq->intf->dev,
@@ -211,11 +202,17 @@ static struct ipoib_dest *tx_destination(struct ipoib_intf *intf,
 	if (likely(dest))
 		return dest;
 	if (gid->raw[0] == 0xff)
-		return ipoib_mcast_create_sendonly(intf, gid);
-	return ipoib_path_create(intf, gid);
+		dest = ipoib_mcast_create_sendonly(intf, gid);
+	else
+		dest = ipoib_path_create(intf, gid);
+	/* A sender of another queue may have been first. */
+	return dest ?: ipoib_dest_find(intf, gid);
 }
 
-/* Packets of a destination keep their order: none passes those that wait. */
+/*
+ * Packets of a destination keep their order: none passes those that wait. A sender
+ * has found room already, so only under all locks may there be none.
+ */
 static bool tx_push_or_hold(struct ipoib_txq *txq, struct ipoib_dest *dest,
 			    struct sk_buff *skb)
 {
@@ -233,16 +230,15 @@ static bool tx_push_or_hold(struct ipoib_txq *txq, struct ipoib_dest *dest,
 
 /**
  * ipoib_tx_datagram - send a packet as a datagram
- * @intf: running interface
+ * @txq: transmit queue of a running interface
  * @skb: packet with its hardware address in front; consumed
  *
  * Context: transmit queue lock, RCU read side.
  */
-void ipoib_tx_datagram(struct ipoib_intf *intf, struct sk_buff *skb)
+void ipoib_tx_datagram(struct ipoib_txq *txq, struct sk_buff *skb)
 {
 	union ib_gid gid = ipoib_hwaddr_gid(skb->data);
-	struct ipoib_txq *txq = &intf->txq;
-	struct ipoib_dest *dest = tx_destination(intf, &gid);
+	struct ipoib_dest *dest = tx_destination(txq->intf, &gid);
 	struct ipoib_path *path;
 
 	if (unlikely(!dest)) {
@@ -266,53 +262,71 @@ void ipoib_tx_datagram(struct ipoib_intf *intf, struct sk_buff *skb)
  * @dev: interface
  *
  * Context: transmit queue lock.
- * Return: NETDEV_TX_OK, or NETDEV_TX_BUSY if the ring was filled by packets held
- * back after the stack had looked at the queue's state.
+ * Return: NETDEV_TX_OK, or NETDEV_TX_BUSY if the room was taken by packets held back,
+ * or those of other queues, after the stack had looked at the queue's state.
  */
 netdev_tx_t ipoib_start_xmit(struct sk_buff *skb, struct net_device *dev)
 {
 	struct ipoib_intf *intf = netdev_priv(dev);
-	struct ipoib_txq *txq = &intf->txq;
+	struct ipoib_txq *txq = &intf->txq[skb_get_queue_mapping(skb)];
 
 	if (unlikely(!tx_accepts(txq))) {
 		ipoib_tx_stop_if_full(txq);
+		/* For packets before it, which were told that more would come. */
+		ipoib_tx_doorbell(txq);
+		ipoib_cm_doorbell(txq);
 		return NETDEV_TX_BUSY;
 	}
 	rcu_read_lock();
-	if (unlikely(!intf->running))
+	if (unlikely(!txq->running))
 		ipoib_tx_drop(txq, skb, SKB_DROP_REASON_DEV_READY);
 	else if (unlikely(!pskb_may_pull(skb, IPOIB_HARD_LEN)))
 		ipoib_tx_drop(txq, skb, SKB_DROP_REASON_HDR_TRUNC);
-	else if (!intf->connected || !ipoib_cm_xmit(intf, skb))
-		ipoib_tx_datagram(intf, skb);
+	else if (!intf->connected || !ipoib_cm_xmit(txq, skb))
+		ipoib_tx_datagram(txq, skb);
 	rcu_read_unlock();
 	if (!netdev_xmit_more() || netif_xmit_stopped(tx_netdev_queue(txq))) {
 		ipoib_tx_doorbell(txq);
-		ipoib_cm_doorbell(intf);
+		ipoib_cm_doorbell(txq);
 	}
 	return NETDEV_TX_OK;
 }
 
-/* Make room for packets held back, then for new ones. */
-static void tx_wake_if_room(struct ipoib_txq *txq)
+/* Packets held back come first. */
+static void tx_send_backlog(struct ipoib_intf *intf)
+{
+	/* Pairs with that of whoever adds to a backlog: one of us sees the other. */
+	smp_mb();
+	if (likely(list_empty(&intf->backlog) && !ipoib_cm_has_backlog(intf)))
+		return;
+	ipoib_tx_lock_all(intf->dev);
+	if (intf->running) {
+		ipoib_dest_send_backlog(intf);
+		ipoib_cm_send_backlog(intf);
+	}
+	ipoib_tx_unlock_all(intf->dev);
+}
+
+/* Let new packets in if there is room for them. */
+static void tx_wake(struct ipoib_txq *txq)
 {
 	struct netdev_queue *queue = tx_netdev_queue(txq);
-	struct ipoib_intf *intf = txq->intf;
 
 	/* Pairs with the barrier in ipoib_tx_stop_if_full(). */
 	smp_mb();
-	if (unlikely(!list_empty(&intf->backlog) || ipoib_cm_has_backlog(intf))) {
-		__netif_tx_lock(queue, smp_processor_id());
-		if (intf->running) {
-			ipoib_dest_send_backlog(intf);
-			ipoib_cm_send_backlog(intf);
-		}
-		__netif_tx_unlock(queue);
-	}
 	if (netif_tx_queue_stopped(queue) &&
-	    READ_ONCE(txq->head) - txq->tail <= txq->size / 2 &&
-	    ipoib_cm_has_room(intf) && READ_ONCE(intf->running))
+	    READ_ONCE(txq->head) - READ_ONCE(txq->tail) <= txq->size / 2 &&
+	    ipoib_cm_has_room(txq->intf) && READ_ONCE(txq->running))
 		netif_tx_wake_queue(queue);
+}
+
+/* Any queue may have stopped because as much as may be was on its way to peers. */
+static void tx_wake_all(struct ipoib_intf *intf)
+{
+	u32 i, n = READ_ONCE(intf->tx_queues);
+
+	for (i = 0; i < n; i++)
+		tx_wake(&intf->txq[i]);
 }
 
 /* A send has failed or been flushed; a failure stops a UD queue pair. */
@@ -328,16 +342,20 @@ static void tx_bad_completion(struct ipoib_txq *txq, const struct ib_wc *wc)
 
 /**
  * ipoib_tx_count_done - note what has been sent
- * @count: counters
+ * @txq: transmit queue that it came from
  * @ok: it has left
  * @packets: how many
  * @bytes: of those, with the encapsulation header
  *
- * Context: transmit NAPI, or control while that is off.
+ * Context: NAPI of this queue or of the first one, or control while that is off.
  */
-void ipoib_tx_count_done(struct ipoib_counters *count, bool ok,
-			 unsigned int packets, unsigned int bytes)
+void ipoib_tx_count_done(struct ipoib_txq *txq, bool ok, unsigned int packets,
+			 unsigned int bytes)
 {
+	struct ipoib_counters *count = &txq->done;
+
+	spin_lock_bh(&txq->done_lock);
+	netdev_tx_completed_queue(tx_netdev_queue(txq), packets, bytes);
 	u64_stats_update_begin(&count->sync);
 	if (ok) {
 		u64_stats_add(&count->packets, packets);
@@ -346,6 +364,7 @@ void ipoib_tx_count_done(struct ipoib_counters *count, bool ok,
 		u64_stats_add(&count->errors, packets);
 	}
 	u64_stats_update_end(&count->sync);
+	spin_unlock_bh(&txq->done_lock);
 }
 
 /**
@@ -380,8 +399,7 @@ static void tx_complete(struct ipoib_txq *txq, u32 last, bool ok, int budget)
 		slot->skb = NULL;
 	}
 	WRITE_ONCE(txq->tail, tail);
-	netdev_tx_completed_queue(tx_netdev_queue(txq), packets, bytes);
-	ipoib_tx_count_done(&txq->done, ok, packets, bytes);
+	ipoib_tx_count_done(txq, ok, packets, bytes);
 }
 
 /* Return: true if a completion has come meanwhile. */
@@ -390,14 +408,23 @@ static bool tx_arm(struct ipoib_txq *txq)
 	bool missed = ib_req_notify_cq(txq->cq, IB_CQ_NEXT_COMP |
 				       IB_CQ_REPORT_MISSED_EVENTS) > 0;
 
-	return ipoib_cm_arm_tx(txq->intf) || missed;
+	return (!txq->index && ipoib_cm_arm_tx(txq->intf)) || missed;
 }
 
-static int tx_poll(struct napi_struct *napi, int budget)
+/**
+ * ipoib_tx_poll - poll of a transmit queue's NAPI
+ * @napi: of the queue
+ * @budget: completions to handle
+ *
+ * Context: NAPI.
+ * Return: how many there were.
+ */
+int ipoib_tx_poll(struct napi_struct *napi, int budget)
 {
 	struct ipoib_txq *txq = container_of(napi, struct ipoib_txq, napi);
 	struct ipoib_intf *intf = txq->intf;
-	int done = ipoib_cm_poll_tx(intf, budget), n, i;
+	int links = txq->index ? 0 : ipoib_cm_poll_tx(intf, budget);
+	int done = links, n, i;
 
 	do {
 		n = ib_poll_cq(txq->cq, IPOIB_POLL_BATCH, txq->wc);
@@ -413,10 +440,14 @@ static int tx_poll(struct napi_struct *napi, int budget)
 	} while (n == IPOIB_POLL_BATCH && done < budget);
 
 	if (done) {
-		tx_wake_if_room(txq);
-		if (!list_empty(&intf->retired))
+		tx_send_backlog(intf);
+		if (links)
+			tx_wake_all(intf);
+		else
+			tx_wake(txq);
+		if (!list_empty(&intf->reaping))
 			queue_work(intf->wq, &intf->reap_work);
-		if (!READ_ONCE(intf->running))
+		if (!READ_ONCE(txq->running))
 			wake_up(&intf->drained);
 	}
 	if (done >= budget)
@@ -444,100 +475,11 @@ void ipoib_tx_comp_handler(struct ib_cq *cq, void *context)
  * ipoib_txq_reclaim - free what the HCA will never complete
  * @txq: transmit queue; NAPI is disabled, the queue pair reset
  *
- * Context: control, under the transmit queue's lock.
+ * Context: control, under all transmit locks.
  */
 void ipoib_txq_reclaim(struct ipoib_txq *txq)
 {
 	if (txq->tail != txq->head)
 		tx_complete(txq, txq->head - 1, false, 0);
-	netdev_tx_reset_queue(tx_netdev_queue(txq));
 	txq->posted = txq->head;
-}
-
-/**
- * ipoib_txq_alloc - ring and completion queue
- * @intf: interface with a protection domain
- * @txq: of that interface, or one to exchange for it; its size is set
- *
- * Context: process, rtnl.
- * Return: 0, -ENOMEM, or what the HCA says.
- */
-int ipoib_txq_alloc(struct ipoib_intf *intf, struct ipoib_txq *txq)
-{
-	struct ib_cq_init_attr attr = {
-		.cqe = txq->size,
-		.comp_vector = intf->port % intf->ca->num_comp_vectors,
-	};
-	u32 i;
-
-	txq->slots = kvcalloc(txq->size, sizeof(*txq->slots), GFP_KERNEL);
-	if (!txq->slots)
-		return -ENOMEM;
-	for (i = 0; i < txq->size; i++) {
-		txq->slots[i].wr.wr.opcode = IB_WR_SEND;
-		txq->slots[i].wr.wr.sg_list = txq->slots[i].sge;
-		txq->slots[i].sge[0].lkey = intf->pd->local_dma_lkey;
-	}
-	txq->cq = ib_create_cq(intf->ca, ipoib_tx_comp_handler, NULL,
-			       &intf->txq, &attr);
-	if (IS_ERR(txq->cq)) {
-		kvfree(txq->slots);
-		return PTR_ERR(txq->cq);
-	}
-	return 0;
-}
-
-/**
- * ipoib_txq_free - the reverse; the queue pair is gone
- * @txq: transmit queue
- */
-void ipoib_txq_free(struct ipoib_txq *txq)
-{
-	ib_destroy_cq(txq->cq);
-	kvfree(txq->slots);
-}
-
-/**
- * ipoib_txq_exchange - take the ring of another queue, and give it one's own
- * @txq: of an interface that does not run
- * @other: from ipoib_txq_alloc()
- *
- * Context: control.
- */
-void ipoib_txq_exchange(struct ipoib_txq *txq, struct ipoib_txq *other)
-{
-	swap(txq->size, other->size);
-	swap(txq->slots, other->slots);
-	swap(txq->cq, other->cq);
-}
-
-/**
- * ipoib_txq_create - ring, completion queue and NAPI
- * @intf: interface with a protection domain and a ring size
- *
- * Context: process, rtnl.
- * Return: 0, -ENOMEM, or what the HCA says.
- */
-int ipoib_txq_create(struct ipoib_intf *intf)
-{
-	struct ipoib_txq *txq = &intf->txq;
-	int err;
-
-	txq->intf = intf;
-	u64_stats_init(&txq->drops.sync);
-	u64_stats_init(&txq->done.sync);
-	err = ipoib_txq_alloc(intf, txq);
-	if (!err)
-		netif_napi_add_tx(intf->dev, &txq->napi, tx_poll);
-	return err;
-}
-
-/**
- * ipoib_txq_destroy - the reverse; the queue pair is gone
- * @intf: interface
- */
-void ipoib_txq_destroy(struct ipoib_intf *intf)
-{
-	netif_napi_del(&intf->txq.napi);
-	ipoib_txq_free(&intf->txq);
 }

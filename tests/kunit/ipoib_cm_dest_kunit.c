@@ -78,7 +78,7 @@ bool ipoib_cm_has_room(const struct ipoib_intf *intf)
 	return fake.room;
 }
 
-void ipoib_cm_push(struct ipoib_conn *conn, struct sk_buff *skb)
+void ipoib_cm_push(struct ipoib_txq *txq, struct ipoib_conn *conn, struct sk_buff *skb)
 {
 	if (fake.pushed < ARRAY_SIZE(fake.order))
 		fake.order[fake.pushed] = skb->mark;
@@ -87,7 +87,7 @@ void ipoib_cm_push(struct ipoib_conn *conn, struct sk_buff *skb)
 	kfree_skb(skb);
 }
 
-void ipoib_tx_datagram(struct ipoib_intf *intf, struct sk_buff *skb)
+void ipoib_tx_datagram(struct ipoib_txq *txq, struct sk_buff *skb)
 {
 	fake.datagrams++;
 	kfree_skb(skb);
@@ -105,7 +105,7 @@ void ipoib_path_resolve(struct ipoib_path *path)
 	fake.asked = path;
 }
 
-void ipoib_cm_doorbell(struct ipoib_intf *intf)
+void ipoib_cm_doorbell(struct ipoib_txq *txq)
 {
 }
 
@@ -220,7 +220,7 @@ static bool send_to(struct kunit *test, u32 peer, u32 number)
 	skb->mark = number;
 	ipoib_tx_lock_all(world->intf->dev);
 	rcu_read_lock();
-	taken = ipoib_cm_xmit(world->intf, skb);
+	taken = ipoib_cm_xmit(&world->intf->txq[0], skb);
 	rcu_read_unlock();
 	ipoib_tx_unlock_all(world->intf->dev);
 	if (!taken)
@@ -264,11 +264,11 @@ static void what_goes_as_datagrams(struct kunit *test)
 	union ib_gid gid = world_gid(1);
 	struct sk_buff *skb = world_packet(test, &gid, QPN, 64);
 
-	KUNIT_EXPECT_FALSE(test, ipoib_cm_xmit(world->intf, skb));
+	KUNIT_EXPECT_FALSE(test, ipoib_cm_xmit(&world->intf->txq[0], skb));
 	memset(skb->data + 4, 0xff, 16);
 	skb->data[0] |= IPOIB_HWADDR_RC;
 	put_unaligned_be32(IB_MULTICAST_QPN, skb->data);
-	KUNIT_EXPECT_FALSE(test, ipoib_cm_xmit(world->intf, skb));
+	KUNIT_EXPECT_FALSE(test, ipoib_cm_xmit(&world->intf->txq[0], skb));
 	kfree_skb(skb);
 	settle();
 	KUNIT_EXPECT_EQ(test, fake.links, 0U);

@@ -160,7 +160,7 @@ bool ipoib_cm_has_room(const struct ipoib_intf *intf)
 	return true;
 }
 
-void ipoib_cm_push(struct ipoib_conn *conn, struct sk_buff *skb)
+void ipoib_cm_push(struct ipoib_txq *txq, struct ipoib_conn *conn, struct sk_buff *skb)
 {
 	kfree_skb(skb);
 }
@@ -169,7 +169,7 @@ void ipoib_cm_tx_complete(struct ipoib_cm_tx *link, u32 last, bool ok, int budge
 {
 }
 
-void ipoib_cm_doorbell(struct ipoib_intf *intf)
+void ipoib_cm_doorbell(struct ipoib_txq *txq)
 {
 }
 
@@ -177,7 +177,7 @@ void ipoib_tx_comp_handler(struct ib_cq *cq, void *context)
 {
 }
 
-void ipoib_tx_datagram(struct ipoib_intf *intf, struct sk_buff *skb)
+void ipoib_tx_datagram(struct ipoib_txq *txq, struct sk_buff *skb)
 {
 	kfree_skb(skb);
 }
@@ -267,7 +267,7 @@ static struct ipoib_conn *connect(struct kunit *test)
 	skb->data[0] |= IPOIB_HWADDR_RC;
 	ipoib_tx_lock_all(world->intf->dev);
 	rcu_read_lock();
-	KUNIT_EXPECT_TRUE(test, ipoib_cm_xmit(world->intf, skb));
+	KUNIT_EXPECT_TRUE(test, ipoib_cm_xmit(&world->intf->txq[0], skb));
 	rcu_read_unlock();
 	ipoib_tx_unlock_all(world->intf->dev);
 	world_settle();

@@ -69,19 +69,33 @@ static struct ipoib_dest *find(u32 n)
 	return dest;
 }
 
-static bool hold_back(struct kunit *test, struct ipoib_dest *dest, u32 number, u32 len)
+static bool hold_back_in(struct kunit *test, struct ipoib_dest *dest, u16 queue, u32 number,
+			 u32 len)
 {
 	struct sk_buff *skb = alloc_skb(len, GFP_KERNEL);
 	bool kept;
 
 	KUNIT_ASSERT_NOT_NULL(test, skb);
 	skb_put_data(skb, &number, sizeof(number));
+	skb_set_queue_mapping(skb, queue);
 	ipoib_tx_lock_all(world->intf->dev);
 	kept = ipoib_hold_add(world->intf, &dest->hold, skb);
 	ipoib_tx_unlock_all(world->intf->dev);
 	if (!kept)
 		kfree_skb(skb);
 	return kept;
+}
+
+static bool hold_back(struct kunit *test, struct ipoib_dest *dest, u32 number, u32 len)
+{
+	return hold_back_in(test, dest, 0, number, len);
+}
+
+static void send_backlog(void)
+{
+	ipoib_tx_lock_all(world->intf->dev);
+	ipoib_dest_send_backlog(world->intf);
+	ipoib_tx_unlock_all(world->intf->dev);
 }
 
 static void lookup(struct kunit *test)
@@ -143,7 +157,7 @@ static void a_full_ring_keeps_the_order(struct kunit *test)
 	struct rdma_ah_attr attr = {};
 	u32 i;
 
-	world->intf->txq.size = 4;
+	world->intf->txq[0].size = 4;
 	for (i = 0; i < 6; i++)
 		hold_back(test, one, i, 64);
 	for (i = 6; i < 10; i++)
@@ -155,21 +169,48 @@ static void a_full_ring_keeps_the_order(struct kunit *test)
 	while (!list_empty(&world->intf->backlog)) {
 		u32 before = world->sent;
 
-		world->intf->txq.tail++;
-		ipoib_tx_lock_all(world->intf->dev);
-		ipoib_dest_send_backlog(world->intf);
-		ipoib_tx_unlock_all(world->intf->dev);
+		world->intf->txq[0].tail++;
+		send_backlog();
 		if (world->sent == before)
 			break;
 	}
-	world->intf->txq.tail = world->intf->txq.head;
-	ipoib_tx_lock_all(world->intf->dev);
-	ipoib_dest_send_backlog(world->intf);
-	ipoib_tx_unlock_all(world->intf->dev);
+	world->intf->txq[0].tail = world->intf->txq[0].head;
+	send_backlog();
 	KUNIT_EXPECT_EQ(test, world->sent, 11U);
 	KUNIT_EXPECT_TRUE(test, list_empty(&world->intf->backlog));
 	for (i = 0; i < 6; i++)		/* those of one destination, at least */
 		KUNIT_EXPECT_EQ(test, world->order[i], i);
+}
+
+/*
+ * Packets of several queues wait for one address: each leaves through its own queue, in
+ * the order of that queue, also when one ring is full long before the others.
+ */
+static void each_queue_keeps_its_order(struct kunit *test)
+{
+	struct ipoib_dest *dest = add(test, 1);
+	u32 last[4] = {}, i, queue, turns;
+	struct rdma_ah_attr attr = {};
+
+	world->intf->tx_queues = 4;
+	world->intf->txq[1].size = 2;
+	for (i = 0; i < 40; i++)
+		KUNIT_ASSERT_TRUE(test, hold_back_in(test, dest, i % 4, 1 + i, 64));
+	KUNIT_ASSERT_EQ(test, ipoib_dest_set_ah(world->intf, dest, &attr), 0);
+	KUNIT_EXPECT_LT(test, world->sent, 40U);
+	KUNIT_EXPECT_FALSE(test, list_empty(&dest->backlog));
+	for (turns = 0; turns < 40 && !list_empty(&dest->backlog); turns++) {
+		world->intf->txq[1].tail++;
+		send_backlog();
+	}
+	KUNIT_EXPECT_EQ(test, world->sent, 40U);
+	KUNIT_EXPECT_TRUE(test, list_empty(&world->intf->backlog));
+	for (i = 0; i < 40; i++) {
+		queue = world->queue[i];
+		KUNIT_EXPECT_EQ(test, queue, (world->order[i] - 1) % 4);
+		KUNIT_EXPECT_GT(test, world->order[i], last[queue]);
+		last[queue] = world->order[i];
+	}
 }
 
 static void limits_of_a_destination(struct kunit *test)
@@ -214,25 +255,52 @@ static void handles_are_reaped_when_done(struct kunit *test)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(starts); i++) {
-		world->intf->txq.head = starts[i];
-		world->intf->txq.tail = starts[i];
+		world->intf->txq[0].head = starts[i];
+		world->intf->txq[0].tail = starts[i];
 		KUNIT_ASSERT_EQ(test, ipoib_dest_set_ah(world->intf, dest, &attr), 0);
 		ipoib_ah_reap(world->intf, true);	/* of the round before */
 		KUNIT_EXPECT_EQ(test, world->handles, 1U);
-		world->intf->txq.head += 3;
-		dest->ah->last_send = world->intf->txq.head;
+		world->intf->txq[0].head += 3;
 		KUNIT_ASSERT_EQ(test, ipoib_dest_set_ah(world->intf, dest, &attr), 0);
 		KUNIT_EXPECT_EQ(test, world->handles, 2U);
 		ipoib_ah_reap(world->intf, false);
 		KUNIT_EXPECT_EQ(test, world->handles, 2U);
-		world->intf->txq.tail += 2;
+		world->intf->txq[0].tail += 2;
 		ipoib_ah_reap(world->intf, false);
 		KUNIT_EXPECT_EQ(test, world->handles, 2U);
-		world->intf->txq.tail += 1;
+		world->intf->txq[0].tail += 1;
 		ipoib_ah_reap(world->intf, false);
 		KUNIT_EXPECT_EQ(test, world->handles, 1U);
-		KUNIT_EXPECT_TRUE(test, list_empty(&world->intf->retired));
+		KUNIT_EXPECT_TRUE(test, list_empty(&world->intf->reaping));
 	}
+}
+
+/* Sends of any queue may refer to a handle, and those retired meanwhile wait as well. */
+static void handles_wait_for_every_queue(struct kunit *test)
+{
+	struct ipoib_intf *intf = world->intf;
+	struct ipoib_dest *dest = add(test, 1);
+	struct rdma_ah_attr attr = {};
+
+	intf->tx_queues = 3;
+	KUNIT_ASSERT_EQ(test, ipoib_dest_set_ah(intf, dest, &attr), 0);
+	intf->txq[0].head += 2;
+	intf->txq[2].head += 1;
+	KUNIT_ASSERT_EQ(test, ipoib_dest_set_ah(intf, dest, &attr), 0);
+	ipoib_ah_reap(intf, false);
+	intf->txq[0].tail += 2;
+	ipoib_ah_reap(intf, false);
+	KUNIT_EXPECT_EQ(test, world->handles, 2U);
+	intf->txq[1].head += 1;		/* with the second handle */
+	KUNIT_ASSERT_EQ(test, ipoib_dest_set_ah(intf, dest, &attr), 0);
+	ipoib_ah_reap(intf, false);
+	KUNIT_EXPECT_EQ(test, world->handles, 3U);
+	intf->txq[2].tail += 1;
+	ipoib_ah_reap(intf, false);
+	KUNIT_EXPECT_EQ(test, world->handles, 2U);
+	intf->txq[1].tail += 1;
+	ipoib_ah_reap(intf, false);
+	KUNIT_EXPECT_EQ(test, world->handles, 1U);
 }
 
 static void cleared_handle_makes_packets_wait(struct kunit *test)
@@ -352,9 +420,11 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(groups_are_told_from_ports),
 	KUNIT_CASE(waiting_packets_leave_in_order),
 	KUNIT_CASE(a_full_ring_keeps_the_order),
+	KUNIT_CASE(each_queue_keeps_its_order),
 	KUNIT_CASE(limits_of_a_destination),
 	KUNIT_CASE(limit_of_the_interface),
 	KUNIT_CASE(handles_are_reaped_when_done),
+	KUNIT_CASE(handles_wait_for_every_queue),
 	KUNIT_CASE(cleared_handle_makes_packets_wait),
 	KUNIT_CASE(the_hca_refuses),
 	KUNIT_CASE(no_memory),

@@ -130,7 +130,7 @@ bool ipoib_cm_has_room(const struct ipoib_intf *intf)
 	return fake.room;
 }
 
-void ipoib_cm_push(struct ipoib_conn *conn, struct sk_buff *skb)
+void ipoib_cm_push(struct ipoib_txq *txq, struct ipoib_conn *conn, struct sk_buff *skb)
 {
 	conn->link->head++;
 	fake.pushed++;
@@ -138,8 +138,9 @@ void ipoib_cm_push(struct ipoib_conn *conn, struct sk_buff *skb)
 	kfree_skb(skb);
 }
 
-void ipoib_tx_datagram(struct ipoib_intf *intf, struct sk_buff *skb)
+void ipoib_tx_datagram(struct ipoib_txq *txq, struct sk_buff *skb)
 {
+	struct ipoib_intf *intf = txq->intf;
 	union ib_gid gid = ipoib_hwaddr_gid(skb->data);
 	struct ipoib_dest *dest = ipoib_dest_find(intf, &gid);
 
@@ -150,17 +151,17 @@ void ipoib_tx_datagram(struct ipoib_intf *intf, struct sk_buff *skb)
 		kfree_skb(skb);
 		return;
 	}
-	if (dest->ah && list_empty(&dest->backlog) && ipoib_tx_has_room(&intf->txq))
-		ipoib_tx_push(&intf->txq, dest, skb);
+	if (dest->ah && list_empty(&dest->backlog) && ipoib_tx_has_room(&intf->txq[0]))
+		ipoib_tx_push(&intf->txq[0], dest, skb);
 	else if (!ipoib_hold_add(intf, &dest->hold, skb))
-		ipoib_tx_drop(&intf->txq, skb, SKB_DROP_REASON_NEIGH_QUEUEFULL);
+		ipoib_tx_drop(&intf->txq[0], skb, SKB_DROP_REASON_NEIGH_QUEUEFULL);
 	else if (dest->ah)
 		ipoib_dest_wait_for_room(intf, dest);
 	if (!dest->ah || test_bit(IPOIB_PATH_STALE, &ipoib_path_of(dest)->state))
 		ipoib_path_resolve(ipoib_path_of(dest));
 }
 
-void ipoib_cm_doorbell(struct ipoib_intf *intf)
+void ipoib_cm_doorbell(struct ipoib_txq *txq)
 {
 }
 
@@ -304,7 +305,7 @@ static void interface_down(struct ipoib_intf *intf)
 
 	ipoib_tx_lock_all(intf->dev);
 	intf->running = false;
-	intf->txq.tail = intf->txq.head;
+	intf->txq[0].tail = intf->txq[0].head;
 	ipoib_tx_unlock_all(intf->dev);
 	ipoib_cm_stop(intf);
 	list_for_each_entry_safe(dest, next, &intf->dest_list, all) {
@@ -318,14 +319,18 @@ static void packet(struct kunit *test)
 {
 	struct ipoib_intf *intf = world->intf;
 	union ib_gid gid = world_gid(1 + chance(PEERS));
-	struct sk_buff *skb = world_packet(test, &gid, 0x40 + chance(QPNS), 64);
+	struct sk_buff *skb;
 
+	/* The stack's queue is stopped then. */
+	if (!ipoib_tx_has_room(&intf->txq[0]) || !ipoib_cm_has_room(intf))
+		return;
+	skb = world_packet(test, &gid, 0x40 + chance(QPNS), 64);
 	if (chance(4))
 		skb->data[0] |= IPOIB_HWADDR_RC;
 	ipoib_tx_lock_all(intf->dev);
 	rcu_read_lock();
-	if (!intf->connected || !ipoib_cm_xmit(intf, skb))
-		ipoib_tx_datagram(intf, skb);
+	if (!intf->connected || !ipoib_cm_xmit(&intf->txq[0], skb))
+		ipoib_tx_datagram(&intf->txq[0], skb);
 	rcu_read_unlock();
 	ipoib_tx_unlock_all(intf->dev);
 }
@@ -337,7 +342,7 @@ static void completions(void)
 
 	ipoib_tx_lock_all(intf->dev);
 	fake.room = chance(ROOM);
-	intf->txq.tail += chance(intf->txq.head - intf->txq.tail + 1);
+	intf->txq[0].tail += chance(intf->txq[0].head - intf->txq[0].tail + 1);
 	rcu_read_lock();
 	ipoib_dest_send_backlog(intf);
 	ipoib_cm_send_backlog(intf);

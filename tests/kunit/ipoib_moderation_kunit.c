@@ -128,7 +128,8 @@ static int setup(struct kunit *test)
 	hca.cq[SEND].device = &hca.ca;
 	hca.cq[RECEIVE].device = &hca.ca;
 	intf->dev = dev;
-	intf->txq.cq = &hca.cq[SEND];
+	intf->tx_queues = 1;
+	intf->txq[0].cq = &hca.cq[SEND];
 	intf->rxq.cq = &hca.cq[RECEIVE];
 	return 0;
 }

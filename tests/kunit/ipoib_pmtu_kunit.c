@@ -51,7 +51,7 @@ static void too_long(struct kunit *test, u16 protocol, u32 mtu, bool *told)
 	skb->protocol = htons(protocol);
 	skb->dev = intf->dev;
 	local_bh_disable();
-	ipoib_pmtu_too_long(intf, skb, mtu, told);
+	ipoib_pmtu_too_long(&intf->txq[0], skb, mtu, told);
 	local_bh_enable();
 }
 
@@ -101,8 +101,8 @@ static void senders_are_told(struct kunit *test)
 	flush_workqueue(intf->wq);
 	KUNIT_EXPECT_EQ(test, said.v4 + said.v6, 1U + IS_ENABLED(CONFIG_IPV6));
 	KUNIT_EXPECT_FALSE(test, said.wrong);
-	KUNIT_EXPECT_EQ(test, intf->txq.too_long, 3ULL);
-	KUNIT_EXPECT_EQ(test, u64_stats_read(&intf->txq.drops.errors), 3ULL);
+	KUNIT_EXPECT_EQ(test, intf->txq[0].too_long, 3ULL);
+	KUNIT_EXPECT_EQ(test, u64_stats_read(&intf->txq[0].drops.errors), 3ULL);
 }
 
 /* A flood of them is counted, and answered as far as there is room to wait. */
@@ -116,7 +116,7 @@ static void the_queue_has_a_limit(struct kunit *test)
 	for (i = 0; i < PMTU_QUEUE_MAX + 10; i++)
 		too_long(test, ETH_P_IP, 2044, &told);
 	KUNIT_EXPECT_EQ(test, skb_queue_len(&intf->pmtu_queue), (u32)PMTU_QUEUE_MAX);
-	KUNIT_EXPECT_EQ(test, intf->txq.too_long, PMTU_QUEUE_MAX + 10ULL);
+	KUNIT_EXPECT_EQ(test, intf->txq[0].too_long, PMTU_QUEUE_MAX + 10ULL);
 	clear_bit(WORK_STRUCT_PENDING_BIT, work);
 	pmtu_work(&intf->pmtu_work);
 	KUNIT_EXPECT_EQ(test, said.v4, (u32)PMTU_QUEUE_MAX);
@@ -131,8 +131,8 @@ static int setup(struct kunit *test)
 	memset(&said, 0, sizeof(said));
 	intf = netdev_priv(dev);
 	intf->dev = dev;
-	intf->txq.intf = intf;
-	u64_stats_init(&intf->txq.drops.sync);
+	intf->txq[0].intf = intf;
+	u64_stats_init(&intf->txq[0].drops.sync);
 	intf->wq = alloc_ordered_workqueue("pmtu_kunit", 0);
 	ipoib_pmtu_init(intf);
 	return intf->wq ? 0 : -ENOMEM;

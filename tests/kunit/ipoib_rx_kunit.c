@@ -117,6 +117,7 @@ static int setup(struct kunit *test)
 	intf->dev->features |= NETIF_F_RXCSUM;
 	init_waitqueue_head(&intf->drained);
 	intf->rxq.size = RING;
+	intf->txq[0].qpn = world->qp.qp_num;
 	intf->running = true;
 	err = ipoib_rxq_create(intf);
 	if (err)
@@ -322,6 +323,26 @@ static void our_own_packets(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, posted(), RING);
 }
 
+/* Whichever of our transmit queues has sent it; and none that is not there any more. */
+static void our_own_packets_of_every_queue(struct kunit *test)
+{
+	u32 i;
+
+	for (i = 1; i < IPOIB_TXQ_MAX; i++)
+		world->intf->txq[i].qpn = 0x500 + i;
+	for (i = 1; i < IPOIB_TXQ_MAX; i++) {
+		arrive(i, ETH_P_IP, 60)->sgid = world->intf->local_gid;
+		hca.wc.src_qp = 0x500 + i;
+		complete_one();
+	}
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&hca.got), 0U);
+	world->intf->txq[3].qpn = 0;
+	arrive(0, ETH_P_IP, 60)->sgid = world->intf->local_gid;
+	hca.wc.src_qp = 0x503;
+	complete_one();
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&hca.got), 1U);
+}
+
 /* RFC 4391 section 9.1.2, RFC 4391 section 9.2 */
 static void who_is_heard(struct kunit *test)
 {
@@ -428,6 +449,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(lengths),
 	KUNIT_CASE(whom_it_is_for),
 	KUNIT_CASE(our_own_packets),
+	KUNIT_CASE(our_own_packets_of_every_queue),
 	KUNIT_CASE(who_is_heard),
 	KUNIT_CASE(checksums),
 	KUNIT_CASE(failed_receive_restarts),

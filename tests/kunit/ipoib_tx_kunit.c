@@ -4,275 +4,9 @@
  * do, the counters, and that the ring is never filled beyond its size. The HCA
  * is a fake that notes the requests; NAPI is the kernel's.
  */
-#define WORLD_REAL_TX
 #include <trace/events/skb.h>
 
-#include "ipoib_world.h"
-
-static struct ib_cq *fake_create_cq(struct ib_device *ca, ib_comp_handler comp,
-				    void (*event)(struct ib_event *, void *), void *context,
-				    const struct ib_cq_init_attr *attr, const char *caller);
-
-#undef __ib_create_cq
-#define __ib_create_cq fake_create_cq
-#define ib_destroy_cq(cq) ((void)(cq))
-#include "dest.c"
-/* by its path: the software HCA has a file of this name as well */
-#include "tx_map.c"
-#include "../../drivers/ipoib/tx.c"
-
-#define RING	8U
-
-/* What the HCA has been given and what it will say. */
-static struct {
-	struct ib_cq cq;
-	u64 posted[64];		/* wr_id, in order */
-	u32 posts;
-	u32 qpn[64];
-	u32 flags[64];
-	u32 bytes[64];
-	u32 calls;
-	u32 unlocked;		/* calls without the transmit queue's lock */
-	int refuse_from;	/* requests accepted in a call, or -1 for all */
-	struct ib_wc wc[16];
-	int wcs;
-	u32 restarts;
-	u32 resolved;
-	bool no_dest;
-	enum skb_drop_reason reasons[16];
-	u32 drops;
-} hca;
-
-static struct ib_cq *fake_create_cq(struct ib_device *ca, ib_comp_handler comp,
-				    void (*event)(struct ib_event *, void *), void *context,
-				    const struct ib_cq_init_attr *attr, const char *caller)
-{
-	hca.cq.device = ca;
-	return &hca.cq;
-}
-
-static int fake_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
-			  const struct ib_send_wr **bad)
-{
-	int accepted = 0, i;
-
-	hca.calls++;
-#ifdef CONFIG_LOCKDEP
-	hca.unlocked += !lockdep_is_held(&netdev_get_tx_queue(world->intf->dev, 0)->_xmit_lock);
-#endif
-	for (; wr; wr = wr->next) {
-		if (accepted++ == hca.refuse_from) {
-			*bad = wr;
-			return -ENOMEM;
-		}
-		if (hca.posts == ARRAY_SIZE(hca.posted))
-			continue;
-		hca.posted[hca.posts] = wr->wr_id;
-		hca.qpn[hca.posts] = ud_wr(wr)->remote_qpn;
-		hca.flags[hca.posts] = wr->send_flags;
-		hca.bytes[hca.posts] = 0;
-		for (i = 0; i < wr->num_sge; i++)
-			hca.bytes[hca.posts] += wr->sg_list[i].length;
-		hca.posts++;
-	}
-	return 0;
-}
-
-static int fake_poll_cq(struct ib_cq *cq, int most, struct ib_wc *wc)
-{
-	int n = min(most, hca.wcs);
-
-	memcpy(wc, hca.wc, n * sizeof(*wc));
-	hca.wcs = 0;
-	return n;
-}
-
-static int fake_req_notify_cq(struct ib_cq *cq, enum ib_cq_notify_flags flags)
-{
-	return 0;
-}
-
-void ipoib_flush(struct ipoib_intf *intf, enum ipoib_flush level)
-{
-	hca.restarts += level == IPOIB_FLUSH_RESTART;
-}
-
-void ipoib_pmtu_too_long(struct ipoib_intf *intf, struct sk_buff *skb, u32 mtu, bool *told)
-{
-	*told = true;
-	ipoib_tx_error(&intf->txq, skb, SKB_DROP_REASON_PKT_TOO_BIG);
-}
-
-static struct ipoib_dest *make_dest(struct ipoib_intf *intf, const union ib_gid *gid, size_t size)
-{
-	struct ipoib_dest *dest;
-
-	if (hca.no_dest)
-		return NULL;
-	dest = kzalloc(size, GFP_ATOMIC);
-	if (!dest)
-		return NULL;
-	ipoib_dest_init(dest, gid);
-	if (!ipoib_dest_insert(intf, dest))
-		return dest;
-	kfree(dest);
-	return NULL;
-}
-
-struct ipoib_dest *ipoib_path_create(struct ipoib_intf *intf, const union ib_gid *gid)
-{
-	return make_dest(intf, gid, sizeof(struct ipoib_path));
-}
-
-struct ipoib_dest *ipoib_mcast_create_sendonly(struct ipoib_intf *intf, const union ib_gid *mgid)
-{
-	return make_dest(intf, mgid, sizeof(struct ipoib_mcast));
-}
-
-void ipoib_path_resolve(struct ipoib_path *path)
-{
-	hca.resolved++;
-}
-
-/* Byte limits would stop the queue before the ring is full, but need not. */
-static void lift_byte_limits(void)
-{
-#ifdef CONFIG_BQL
-	struct netdev_queue *queue = netdev_get_tx_queue(world->intf->dev, 0);
-
-	queue->dql.min_limit = DQL_MAX_LIMIT;
-	queue->dql.adj_limit = DQL_MAX_LIMIT;
-#endif
-}
-
-static int setup(struct kunit *test)
-{
-	struct ipoib_intf *intf;
-	int err = world_create(test);
-
-	if (err)
-		return err;
-	memset(&hca, 0, sizeof(hca));
-	hca.refuse_from = -1;
-	intf = world->intf;
-	world->ca->num_comp_vectors = 1;
-	world->ca->ops.post_send = fake_post_send;
-	world->ca->ops.poll_cq = fake_poll_cq;
-	world->ca->ops.req_notify_cq = fake_req_notify_cq;
-	intf->txq.size = RING;
-	intf->tx_sge = 4;
-	intf->running = true;
-	init_waitqueue_head(&intf->drained);
-	err = ipoib_txq_create(intf);
-	if (err)
-		return err;
-	napi_enable(&intf->txq.napi);
-	lift_byte_limits();
-	netif_tx_start_all_queues(intf->dev);
-	return 0;
-}
-
-static void reclaim(void)
-{
-	ipoib_tx_lock_all(world->intf->dev);
-	ipoib_txq_reclaim(&world->intf->txq);
-	ipoib_tx_unlock_all(world->intf->dev);
-}
-
-static void teardown(struct kunit *test)
-{
-	struct ipoib_intf *intf = world->intf;
-	struct ipoib_dest *dest, *next;
-
-	napi_disable(&intf->txq.napi);
-	if (intf->txq.head - intf->txq.tail > RING)	/* fail, not crash */
-		intf->txq.tail = intf->txq.head - RING;
-	reclaim();
-	KUNIT_EXPECT_TRUE(test, ipoib_tx_drained(&intf->txq));
-	KUNIT_EXPECT_EQ(test, hca.unlocked, 0U);
-	list_for_each_entry_safe(dest, next, &intf->dest_list, all) {
-		ipoib_dest_unlink(intf, dest);
-		kfree_rcu(dest, rcu);
-	}
-	ipoib_txq_destroy(intf);
-	world_destroy(test);
-}
-
-/* As the stack does: not to a stopped queue. Return: false if it is stopped. */
-static bool transmit(struct sk_buff *skb)
-{
-	struct net_device *dev = world->intf->dev;
-	struct netdev_queue *queue = netdev_get_tx_queue(dev, 0);
-	bool ok;
-
-	local_bh_disable();
-	__netif_tx_lock(queue, smp_processor_id());
-	ok = !netif_xmit_stopped(queue) && ipoib_start_xmit(skb, dev) == NETDEV_TX_OK;
-	__netif_tx_unlock(queue);
-	local_bh_enable();
-	if (!ok)
-		kfree_skb(skb);
-	return ok;
-}
-
-static bool send_to(struct kunit *test, u32 n, unsigned int len)
-{
-	union ib_gid gid = world_gid(n);
-
-	return transmit(world_packet(test, &gid, 0x700 + n, len));
-}
-
-static struct ipoib_dest *find(u32 n)
-{
-	union ib_gid gid = world_gid(n);
-	struct ipoib_dest *dest;
-
-	rcu_read_lock();
-	dest = ipoib_dest_find(world->intf, &gid);
-	rcu_read_unlock();
-	return dest;
-}
-
-static struct ipoib_dest *resolved(struct kunit *test, u32 n)
-{
-	union ib_gid gid = world_gid(n);
-	struct rdma_ah_attr attr = {};
-	struct ipoib_dest *dest = find(n);
-
-	if (!dest) {
-		local_bh_disable();
-		dest = make_dest(world->intf, &gid, sizeof(struct ipoib_path));
-		local_bh_enable();
-	}
-	KUNIT_ASSERT_NOT_NULL(test, dest);
-	KUNIT_ASSERT_EQ(test, ipoib_dest_set_ah(world->intf, dest, &attr), 0);
-	return dest;
-}
-
-/* One completion, for ring position @wr_id. NAPI may run in a thread of its own. */
-static void complete_one(u64 wr_id, enum ib_wc_status status)
-{
-	unsigned long deadline = jiffies + 10 * HZ;
-
-	hca.wc[0] = (struct ib_wc) { .wr_id = wr_id, .status = status };
-	hca.wcs = 1;
-	local_bh_disable();
-	ipoib_tx_comp_handler(&hca.cq, &world->intf->txq);
-	local_bh_enable();
-	while (test_bit(NAPI_STATE_SCHED, &world->intf->txq.napi.state) &&
-	       time_before(jiffies, deadline))
-		schedule_timeout_uninterruptible(1);
-}
-
-static u32 in_ring(void)
-{
-	return world->intf->txq.head - world->intf->txq.tail;
-}
-
-static u64 done(u64_stats_t *counter)
-{
-	return u64_stats_read(counter);
-}
+#include "ipoib_tx_world.h"
 
 static void request_of_a_packet(struct kunit *test)
 {
@@ -334,7 +68,7 @@ static void stale_path_is_asked_for_again(struct kunit *test)
 /* One completion stands for all requests before it. */
 static void completion_frees_and_counts(struct kunit *test)
 {
-	struct ipoib_txq *txq = &world->intf->txq;
+	struct ipoib_txq *txq = &world->intf->txq[0];
 	int i;
 
 	for (i = 0; i < 5; i++)
@@ -351,7 +85,7 @@ static void completion_frees_and_counts(struct kunit *test)
 
 static void failed_send_restarts(struct kunit *test)
 {
-	struct ipoib_txq *txq = &world->intf->txq;
+	struct ipoib_txq *txq = &world->intf->txq[0];
 
 	resolved(test, 1);
 	KUNIT_ASSERT_TRUE(test, send_to(test, 1, 100));
@@ -368,7 +102,7 @@ static void failed_send_restarts(struct kunit *test)
 /* What the HCA refuses is not in the ring; what it took stays. */
 static void refused_requests_are_taken_back(struct kunit *test)
 {
-	struct ipoib_txq *txq = &world->intf->txq;
+	struct ipoib_txq *txq = &world->intf->txq[0];
 	int i;
 
 	for (i = 0; i < 5; i++)
@@ -407,7 +141,7 @@ static void full_ring_stops_the_queue(struct kunit *test)
 /* Positions are counted modulo 2^32. */
 static void positions_wrap(struct kunit *test)
 {
-	struct ipoib_txq *txq = &world->intf->txq;
+	struct ipoib_txq *txq = &world->intf->txq[0];
 	u32 i, start = U32_MAX - 2;
 
 	txq->head = start;
@@ -426,7 +160,7 @@ static void positions_wrap(struct kunit *test)
 /* Packets that waited may fill the ring; another destination's must not overfill it. */
 static void waiting_packets_never_overfill(struct kunit *test)
 {
-	struct ipoib_txq *txq = &world->intf->txq;
+	struct ipoib_txq *txq = &world->intf->txq[0];
 	u32 i, sent = 0;
 
 	resolved(test, 2);
@@ -446,7 +180,7 @@ static void waiting_packets_never_overfill(struct kunit *test)
 /* RFC 4391 section 7: no datagram longer than the group's MTU. */
 static void too_long_packets(struct kunit *test)
 {
-	struct ipoib_txq *txq = &world->intf->txq;
+	struct ipoib_txq *txq = &world->intf->txq[0];
 
 	resolved(test, 1);
 	KUNIT_EXPECT_TRUE(test, send_to(test, 1, world->intf->group_mtu));
@@ -482,10 +216,10 @@ static void reasons_of_drops(struct kunit *test)
 	send_to(test, 1, 100);
 	expect_drops(test, 1, SKB_DROP_REASON_NOMEM);
 	hca.no_dest = false;
-	world->intf->running = false;
+	world->intf->txq[0].running = false;
 	send_to(test, 1, 100);
 	expect_drops(test, 1, SKB_DROP_REASON_DEV_READY);
-	world->intf->running = true;
+	world->intf->txq[0].running = true;
 	for (sent = 0; !hca.drops && sent < 4000; sent++)
 		send_to(test, 1, 1000);
 	expect_drops(test, 1, SKB_DROP_REASON_NEIGH_QUEUEFULL);
@@ -508,17 +242,17 @@ static void reasons_of_drops(struct kunit *test)
 
 static void packets_that_cannot_go(struct kunit *test)
 {
-	struct ipoib_txq *txq = &world->intf->txq;
+	struct ipoib_txq *txq = &world->intf->txq[0];
 	struct sk_buff *skb;
 
 	hca.no_dest = true;			/* no memory */
 	KUNIT_EXPECT_TRUE(test, send_to(test, 1, 100));
 	KUNIT_EXPECT_EQ(test, done(&txq->drops.dropped), 1ULL);
 	hca.no_dest = false;
-	world->intf->running = false;
+	world->intf->txq[0].running = false;
 	KUNIT_EXPECT_TRUE(test, send_to(test, 1, 100));
 	KUNIT_EXPECT_EQ(test, done(&txq->drops.dropped), 2ULL);
-	world->intf->running = true;
+	world->intf->txq[0].running = true;
 	skb = alloc_skb(64, GFP_KERNEL);	/* has no hardware address */
 	KUNIT_ASSERT_NOT_NULL(test, skb);
 	skb_put_zero(skb, IPOIB_HARD_LEN - 1);
@@ -530,7 +264,7 @@ static void packets_that_cannot_go(struct kunit *test)
 /* Pieces beyond what the HCA takes are copied together. */
 static void packets_in_many_pieces(struct kunit *test)
 {
-	struct ipoib_txq *txq = &world->intf->txq;
+	struct ipoib_txq *txq = &world->intf->txq[0];
 	union ib_gid gid = world_gid(1);
 	u32 pieces, i;
 

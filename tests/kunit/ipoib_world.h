@@ -41,9 +41,10 @@ static int fake_destroy_ah(struct ib_ah *ah, u32 flags);
  * @qp: queue pair
  * @handles: address handles that exist
  * @no_handles: the HCA refuses to make one
- * @ring: sends complete only when the suite moves the tail of the fake ring
- * @sent: packets that left through it
+ * @ring: sends complete only when the suite moves the tail of the fake rings
+ * @sent: packets that left through them
  * @order: the first four octets of each
+ * @queue: the transmit queue of each
  * @dropped: packets that did not
  * @doorbells: how often the HCA was told
  */
@@ -57,6 +58,7 @@ struct world {
 	bool ring;
 	u32 sent;
 	u32 order[64];
+	u16 queue[64];
 	u32 dropped;
 	u32 doorbells;
 };
@@ -93,14 +95,15 @@ bool ipoib_tx_has_room(const struct ipoib_txq *txq)
 
 void ipoib_tx_push(struct ipoib_txq *txq, struct ipoib_dest *dest, struct sk_buff *skb)
 {
-	if (world->sent < ARRAY_SIZE(world->order))
+	if (world->sent < ARRAY_SIZE(world->order)) {
 		world->order[world->sent] = *(u32 *)skb->data;
+		world->queue[world->sent] = txq->index;
+	}
 	world->sent++;
 	dest->used = jiffies;
 	txq->head++;
 	if (!world->ring)
 		txq->tail = txq->head;
-	dest->ah->last_send = txq->head;
 	kfree_skb(skb);
 }
 
@@ -113,6 +116,11 @@ void ipoib_tx_drop(struct ipoib_txq *txq, struct sk_buff *skb, enum skb_drop_rea
 {
 	world->dropped++;
 	kfree_skb(skb);
+}
+
+struct ipoib_txq *ipoib_txq_of(struct ipoib_intf *intf, struct sk_buff *skb)
+{
+	return &intf->txq[skb_get_queue_mapping(skb)];
 }
 #endif
 
@@ -173,17 +181,18 @@ static int world_create(struct kunit *test)
 {
 	struct net_device *dev;
 	struct ipoib_intf *intf;
-	int err;
+	int err, i;
 
 	world = kunit_kzalloc(test, sizeof(*world), GFP_KERNEL);
 	if (!world)
 		return -ENOMEM;
 	world->ca = kunit_kzalloc(test, sizeof(*world->ca), GFP_KERNEL);
-	dev = alloc_etherdev(sizeof(*intf));
+	dev = alloc_etherdev_mqs(sizeof(*intf), IPOIB_TXQ_MAX, 1);
 	if (!world->ca || !dev)
 		return -ENOMEM;
-	/* never registered: unlocking its queue may still schedule the qdisc */
-	netdev_get_tx_queue(dev, 0)->qdisc = &noop_qdisc;
+	/* never registered: its queues may be woken all the same */
+	for (i = 0; i < IPOIB_TXQ_MAX; i++)
+		netdev_get_tx_queue(dev, i)->qdisc = &noop_qdisc;
 	spin_lock_init(&dev->addr_list_lock);
 	intf = netdev_priv(dev);
 	world->intf = intf;
@@ -199,8 +208,12 @@ static int world_create(struct kunit *test)
 	intf->port_state = IB_PORT_ACTIVE;
 	intf->local_gid = world_gid(0x1000);
 	INIT_WORK(&intf->reap_work, world_no_work);
-	intf->txq.intf = intf;
-	intf->txq.size = 64;
+	intf->tx_queues = 1;
+	for (i = 0; i < IPOIB_TXQ_MAX; i++) {
+		intf->txq[i].intf = intf;
+		intf->txq[i].index = i;
+		intf->txq[i].size = 64;
+	}
 	intf->group_mtu = IPOIB_UD_MTU(2048);
 	err = ipoib_dest_table_init(intf);
 	if (err)

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The ring of a connection that several transmit queues feed: one order for the HCA,
+ * each packet counted for its queue, never more in flight than the completion queue
+ * holds, and every queue that stopped for it woken. The HCA is a fake.
+ */
+#define CONFIG_OPENIPOIB_CM 1
+#include "cm_tx.h"
+#include "ipoib_tx_world.h"
+
+#include "cm_ring.c"
+
+static struct {
+	struct ipoib_cm cm;
+	struct ipoib_cm_tx link;
+	struct ipoib_conn conn;
+	u32 notes;
+} peer;
+
+void ipoib_cm_note(struct ipoib_cm *cm, struct ipoib_cm_item *item, unsigned int event)
+{
+	peer.notes++;
+}
+
+bool ipoib_cm_xmit(struct ipoib_txq *txq, struct sk_buff *skb)
+{
+	ipoib_cm_push(txq, &peer.conn, skb);
+	return true;
+}
+
+void ipoib_cm_send_backlog(struct ipoib_intf *intf)
+{
+}
+
+bool ipoib_cm_has_backlog(const struct ipoib_intf *intf)
+{
+	return false;
+}
+
+static int link_setup(struct kunit *test)
+{
+	struct ib_qp *qp = &hca.qps[IPOIB_TXQ_MAX];
+	int err = setup(test), i;
+
+	if (err)
+		return err;
+	memset(&peer, 0, sizeof(peer));
+	peer.link.slots = kvcalloc(IPOIB_CM_TX_RING, sizeof(*peer.link.slots), GFP_KERNEL);
+	if (!peer.link.slots)
+		return -ENOMEM;
+	for (i = 0; i < IPOIB_CM_TX_RING; i++)
+		peer.link.slots[i].wr.wr.sg_list = peer.link.slots[i].sge;
+	spin_lock_init(&peer.link.lock);
+	hca.link_cq.device = world->ca;
+	qp->device = world->ca;
+	qp->qp_context = &peer.link;
+	peer.link.qp = qp;
+	peer.link.cm = &peer.cm;
+	peer.link.frame_max = IPOIB_CM_FRAME_MAX;
+	peer.conn.link = &peer.link;
+	peer.conn.cm = &peer.cm;
+	peer.cm.intf = world->intf;
+	peer.cm.tx_cq = &hca.link_cq;
+	world->intf->cm = &peer.cm;
+	world->intf->connected = true;
+	return 0;
+}
+
+static void link_teardown(struct kunit *test)
+{
+	if (peer.link.tail != peer.link.head)
+		ipoib_cm_tx_complete(&peer.link, peer.link.head - 1, false, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&peer.cm.in_flight), 0);
+	world->intf->cm = NULL;
+	kvfree(peer.link.slots);
+	teardown(test);
+}
+
+static void complete_link(u32 wr_id)
+{
+	hca.wc_cq = &hca.link_cq;
+	complete_by(0, wr_id, IB_WC_SUCCESS);
+	hca.wc_cq = &hca.cq;
+}
+
+static struct sk_buff *packet(struct kunit *test, u16 queue, unsigned int len)
+{
+	union ib_gid gid = world_gid(1);
+	struct sk_buff *skb = world_packet(test, &gid, 0x701, len);
+
+	skb_set_queue_mapping(skb, queue);
+	return skb;
+}
+
+/* As the stack does when more packets follow: the HCA does not hear of it yet. */
+static void push(struct kunit *test, u16 queue)
+{
+	struct sk_buff *skb = packet(test, queue, 100);
+
+	local_bh_disable();
+	__netif_tx_lock(netdev_get_tx_queue(world->intf->dev, queue), smp_processor_id());
+	ipoib_cm_push(&world->intf->txq[queue], &peer.conn, skb);
+	__netif_tx_unlock(netdev_get_tx_queue(world->intf->dev, queue));
+	local_bh_enable();
+}
+
+static void doorbell(u16 queue)
+{
+	local_bh_disable();
+	__netif_tx_lock(netdev_get_tx_queue(world->intf->dev, queue), smp_processor_id());
+	ipoib_cm_doorbell(&world->intf->txq[queue]);
+	__netif_tx_unlock(netdev_get_tx_queue(world->intf->dev, queue));
+	local_bh_enable();
+}
+
+static void all_queues_share_the_ring(struct kunit *test)
+{
+	u32 i;
+
+	for (i = 0; i < 3 * QUEUES; i++)
+		push(test, i % QUEUES);
+	KUNIT_EXPECT_EQ(test, hca.posts, 0U);
+	doorbell(2);			/* takes those of the others along */
+	KUNIT_EXPECT_EQ(test, hca.posts, 3 * QUEUES);
+	for (i = 0; i < QUEUES; i++)
+		doorbell(i);
+	KUNIT_EXPECT_EQ(test, hca.posts, 3 * QUEUES);
+	KUNIT_EXPECT_EQ(test, hca.calls, 1U);
+	for (i = 0; i < hca.posts; i++) {
+		KUNIT_EXPECT_EQ(test, hca.posted[i], (u64)i);
+		KUNIT_EXPECT_EQ(test, !!(hca.flags[i] & IB_SEND_SIGNALED), i == hca.posts - 1);
+	}
+	complete_link(hca.posts - 1);
+	for (i = 0; i < QUEUES; i++) {
+		KUNIT_EXPECT_EQ(test, done(&world->intf->txq[i].done.packets), 3ULL);
+		KUNIT_EXPECT_EQ(test, done(&world->intf->txq[i].done.bytes), 300ULL);
+	}
+}
+
+/* A queue that has pushed to one link and goes on to another has the first one posted. */
+static void an_unposted_link_is_not_forgotten(struct kunit *test)
+{
+	struct ipoib_txq *txq = &world->intf->txq[1];
+
+	push(test, 1);
+	KUNIT_EXPECT_PTR_EQ(test, txq->unposted, &peer.link);
+	KUNIT_EXPECT_TRUE(test, transmit(packet(test, 1, 100)));
+	KUNIT_EXPECT_EQ(test, hca.posts, 2U);
+	KUNIT_EXPECT_NULL(test, txq->unposted);
+}
+
+static bool stopped(u16 queue)
+{
+	return netif_tx_queue_stopped(netdev_get_tx_queue(world->intf->dev, queue));
+}
+
+/* The last room is taken by queues that have all seen it; then they stop, each of them. */
+static void every_stopped_queue_is_woken(struct kunit *test)
+{
+	u32 i;
+
+	for (i = 0; ipoib_cm_has_room(world->intf); i++) {
+		KUNIT_ASSERT_LT(test, i, (u32)IPOIB_CM_TX_RING);
+		if (atomic_read(&peer.cm.in_flight) == IPOIB_CM_TX_RING - (int)QUEUES)
+			break;
+		KUNIT_ASSERT_TRUE(test, transmit(packet(test, 0, 100)));
+	}
+	for (i = 0; i < QUEUES; i++)
+		push(test, i);
+	KUNIT_EXPECT_EQ(test, atomic_read(&peer.cm.in_flight), IPOIB_CM_TX_RING);
+	for (i = 0; i < QUEUES; i++) {
+		doorbell(i);
+		transmit(packet(test, i, 100));
+		KUNIT_EXPECT_TRUE(test, stopped(i));
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&peer.cm.in_flight), IPOIB_CM_TX_RING);
+	complete_link(IPOIB_CM_TX_RING / 2);
+	for (i = 0; i < QUEUES; i++) {
+		KUNIT_EXPECT_FALSE(test, stopped(i));
+		KUNIT_EXPECT_TRUE(test, transmit(packet(test, i, 100)));
+	}
+}
+
+/* Packets that were told that more would follow leave, although none does. */
+static void a_refused_packet_rings_the_doorbell(struct kunit *test)
+{
+	struct sk_buff *skb = packet(test, 1, 100);
+	struct net_device *dev = world->intf->dev;
+
+	push(test, 1);
+	KUNIT_EXPECT_EQ(test, hca.posts, 0U);
+	atomic_add(IPOIB_CM_TX_RING, &peer.cm.in_flight);
+	local_bh_disable();
+	__netif_tx_lock(netdev_get_tx_queue(dev, 1), smp_processor_id());
+	KUNIT_EXPECT_EQ(test, (int)ipoib_start_xmit(skb, dev), (int)NETDEV_TX_BUSY);
+	__netif_tx_unlock(netdev_get_tx_queue(dev, 1));
+	local_bh_enable();
+	atomic_sub(IPOIB_CM_TX_RING, &peer.cm.in_flight);
+	kfree_skb(skb);
+	KUNIT_EXPECT_EQ(test, hca.posts, 1U);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(all_queues_share_the_ring),
+	KUNIT_CASE(an_unposted_link_is_not_forgotten),
+	KUNIT_CASE(every_stopped_queue_is_woken),
+	KUNIT_CASE(a_refused_packet_rings_the_doorbell),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "ipoib_cm_ring",
+	.init = link_setup,
+	.exit = link_teardown,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);
+
+MODULE_LICENSE("Dual MIT/GPL");
+MODULE_DESCRIPTION("KUnit: ring of a connection that several queues feed");
