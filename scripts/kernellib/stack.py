@@ -21,9 +21,9 @@ BY_NAME = "\n# run: by name\n"   # in a scenario that `stack` alone leaves out
 CLOCK = re.compile(r"^# clock: (\w+)$", re.MULTILINE)    # of uml-run, in a scenario
 LIMIT_SECONDS = 600
 # Of those that need another one
-LIMITS = {"ha-soak": 3600, "soak": 7200, "thousand": 5400}
+LIMITS = {"ha-soak": 3600, "modes": 3600, "soak": 7200, "thousand": 5400}
 # Of the environment, for a scenario that has them
-KNOBS = ("SOAK", "CROWD", "NEIGHBOURS", "HOURS", "SEED")
+KNOBS = ("SOAK", "CROWD", "NEIGHBOURS", "HOURS", "SEED", "SWITCHES")
 AT_ONCE = 2             # a scenario keeps one processor busy
 # What takes longest comes first, so that nothing is left to wait for at the end.
 LONGEST = ("kill", "verbs", "loss", "peers", "fault-make", "reload", "malformed", "fault",

@@ -3,7 +3,7 @@
 """Many TCP connections with questions and answers: none may be lost, no byte be wrong.
 
 crowd.py serve ADDRESS PORT: send back what comes, for as long as it runs.
-crowd.py ask ADDRESS PORT COUNT: that many connections. For each line of standard
+crowd.py ask ADDRESS PORT COUNT [OCTETS]: that many connections. For each line of standard
 input, ask on all of them at once, and print how many answers there have been when the
 last is there. At its end, close them; exit status 0 if all was well.
 """
@@ -12,7 +12,8 @@ import socket
 import struct
 import sys
 
-SIZE = 512
+SIZE = 512          # of a question, unless told
+PIECE = 65536
 LIMIT_SECONDS = 120     # for an answer; TCP itself is far more patient
 
 
@@ -25,35 +26,36 @@ def serve(address, port):
             if key.fileobj is listener:
                 chooser.register(listener.accept()[0], selectors.EVENT_READ)
                 continue
-            if data := key.fileobj.recv(SIZE):
+            if data := key.fileobj.recv(PIECE):
                 key.fileobj.sendall(data)
             else:
                 chooser.unregister(key.fileobj)
                 key.fileobj.close()
 
 
-def question(connection, number):
-    return struct.pack("!QQ", connection, number) * (SIZE // 16)
+def question(connection, number, size):
+    return struct.pack("!QQ", connection, number) * (size // 16)
 
 
-def answer(connection):
+def answer(connection, size):
     data = b""
-    while len(data) < SIZE:
-        piece = connection.recv(SIZE - len(data))
+    while len(data) < size:
+        piece = connection.recv(size - len(data))
         if not piece:
             raise ConnectionError("closed by the other end")
         data += piece
     return data
 
 
-def ask(address, port, count):
+def ask(address, port, count, size=SIZE):
     connections = [socket.create_connection((address, port), timeout=LIMIT_SECONDS)
                    for _ in range(count)]
     for number, _ in enumerate(sys.stdin):
         for index, connection in enumerate(connections):
-            connection.sendall(question(index, number))
+            connection.sendall(question(index, number, size))
         for index, connection in enumerate(connections):
-            if answer(connection) != question(index, number):
+            expected = question(index, number, size)
+            if answer(connection, len(expected)) != expected:
                 sys.exit(f"connection {index}: a wrong answer to question {number}")
         print((number + 1) * count, flush=True)
     for connection in connections:
