@@ -324,8 +324,7 @@ int ipoib_cm_moderate(struct ipoib_intf *intf,
 		return 0;
 	err = rdma_set_cq_moderation(cm->tx_cq, wanted->tx_frames,
 				     wanted->tx_usecs);
-	return err ?: rdma_set_cq_moderation(cm->rxq.cq, wanted->rx_frames,
-					     wanted->rx_usecs);
+	return err ?: ipoib_adapt_moderate(&cm->rxq.adapt, wanted);
 }
 
 /**

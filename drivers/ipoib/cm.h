@@ -142,6 +142,7 @@ struct ipoib_cm_rx_bufs {
  *	own; control
  * @parts_max: the most there may be; constant
  * @count: counters; written by @napi
+ * @adapt: moderation of @cq that adapts to what comes
  * @wr: work requests of one refill; owned by @napi
  * @sge: their pieces
  * @refill: number of entries of @wr in use
@@ -160,6 +161,7 @@ struct ipoib_cm_rxq {
 	u32 parts;
 	u32 parts_max;
 	struct ipoib_counters count;
+	struct ipoib_adapt adapt;
 	struct ib_recv_wr wr[IPOIB_POLL_BATCH];
 	struct ib_sge sge[IPOIB_POLL_BATCH][IPOIB_CM_RX_SGE];
 	unsigned int refill;

@@ -289,6 +289,8 @@ static int rxq_poll(struct napi_struct *napi, int budget)
 	} while (n == IPOIB_POLL_BATCH && done < budget);
 	rcu_read_unlock();
 
+	if (done < budget)
+		ipoib_adapt_polled(&rxq->adapt, &rxq->count);
 	return ipoib_rx_poll_end(napi, rxq->cq, done, budget);
 }
 
@@ -529,6 +531,7 @@ int ipoib_cm_rxq_create(struct ipoib_cm *cm)
 	rxq->cq = ib_create_cq(ca, rxq_comp_handler, NULL, rxq, &attr);
 	if (IS_ERR(rxq->cq))
 		return PTR_ERR(rxq->cq);
+	ipoib_adapt_create(&rxq->adapt, rxq->cq, rxq->size);
 	rxq_init_requests(rxq);
 	netif_napi_add(cm->intf->dev, &rxq->napi, rxq_poll);
 	return 0;
@@ -541,5 +544,6 @@ int ipoib_cm_rxq_create(struct ipoib_cm *cm)
 void ipoib_cm_rxq_destroy(struct ipoib_cm *cm)
 {
 	netif_napi_del(&cm->rxq.napi);
+	ipoib_adapt_destroy(&cm->rxq.adapt);
 	ib_destroy_cq(cm->rxq.cq);
 }

@@ -159,6 +159,7 @@ static int get_coalesce(struct net_device *dev, struct ethtool_coalesce *coal,
 	coal->tx_max_coalesced_frames = intf->queues.tx_frames;
 	coal->rx_coalesce_usecs = intf->queues.rx_usecs;
 	coal->rx_max_coalesced_frames = intf->queues.rx_frames;
+	coal->use_adaptive_rx_coalesce = intf->queues.rx_adaptive;
 	return 0;
 }
 
@@ -177,6 +178,7 @@ static int set_coalesce(struct net_device *dev, struct ethtool_coalesce *coal,
 		.tx_frames = coal->tx_max_coalesced_frames,
 		.rx_usecs = coal->rx_coalesce_usecs,
 		.rx_frames = coal->rx_max_coalesced_frames,
+		.rx_adaptive = coal->use_adaptive_rx_coalesce,
 	};
 	int err;
 
@@ -291,7 +293,8 @@ static const struct ethtool_ops ipoib_ethtool_ops = {
 	.get_link = ethtool_op_get_link,
 	.get_link_ksettings = get_link_ksettings,
 	.supported_coalesce_params = ETHTOOL_COALESCE_USECS |
-				     ETHTOOL_COALESCE_MAX_FRAMES,
+				     ETHTOOL_COALESCE_MAX_FRAMES |
+				     ETHTOOL_COALESCE_USE_ADAPTIVE_RX,
 	.get_ringparam = get_ringparam,
 	.set_ringparam = set_ringparam,
 	.get_coalesce = get_coalesce,

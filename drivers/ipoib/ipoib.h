@@ -23,6 +23,7 @@
 #include <rdma/ib_sa.h>
 #include <rdma/ib_verbs.h>
 
+#include "adapt.h"
 #include "dest.h"
 #include "proto.h"
 #include "tx_lock.h"
@@ -157,6 +158,7 @@ struct ipoib_rx_slot {
  * @spill: shared sink for the excess of packets longer than the group's MTU
  * @spill_dma: address of @spill
  * @count: counters; written by @napi
+ * @adapt: moderation of @cq that adapts to what comes
  * @wr: work requests of one refill; owned by @napi
  * @sge: their pieces: head, buffer, spill
  * @refill: number of entries of @wr in use
@@ -176,6 +178,7 @@ struct ipoib_rxq {
 	void *spill;
 	u64 spill_dma;
 	struct ipoib_counters count;
+	struct ipoib_adapt adapt;
 	struct ib_recv_wr wr[IPOIB_POLL_BATCH];
 	struct ib_sge sge[IPOIB_POLL_BATCH][3];
 	unsigned int refill;
@@ -191,6 +194,7 @@ struct ipoib_rxq {
  * @tx_frames: or when there are so many; 0 and 0 for at once
  * @rx_usecs: the same of receives
  * @rx_frames: the same of receives
+ * @rx_adaptive: and not that, but what suits the traffic
  */
 struct ipoib_queue_settings {
 	u32 tx_size;
@@ -200,6 +204,7 @@ struct ipoib_queue_settings {
 	u16 tx_frames;
 	u16 rx_usecs;
 	u16 rx_frames;
+	bool rx_adaptive;
 };
 
 /**

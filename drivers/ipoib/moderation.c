@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * Moderation: the HCA tells of completions later, and of several at once. It costs
- * latency and saves interrupts. Both modes' completion queues have the same.
+ * latency and saves interrupts. Both modes' completion queues have the same, but where
+ * that of receives adapts (adapt.c), each to what it gets.
  */
 #include <linux/rtnetlink.h>
 
@@ -17,8 +18,7 @@ static int moderation_set(struct ipoib_intf *intf,
 		err = rdma_set_cq_moderation(intf->txq[i].cq, wanted->tx_frames,
 					     wanted->tx_usecs);
 	if (!err)
-		err = rdma_set_cq_moderation(intf->rxq.cq, wanted->rx_frames,
-					     wanted->rx_usecs);
+		err = ipoib_adapt_moderate(&intf->rxq.adapt, wanted);
 	return err ?: ipoib_cm_moderate(intf, wanted);
 }
 
@@ -46,6 +46,7 @@ int ipoib_moderate(struct ipoib_intf *intf,
 	intf->queues.tx_frames = wanted->tx_frames;
 	intf->queues.rx_usecs = wanted->rx_usecs;
 	intf->queues.rx_frames = wanted->rx_frames;
+	intf->queues.rx_adaptive = wanted->rx_adaptive;
 	return 0;
 }
 
@@ -59,7 +60,8 @@ void ipoib_moderate_new(struct ipoib_intf *intf)
 {
 	struct ipoib_queue_settings *set = &intf->queues;
 
-	if (!set->tx_usecs && !set->tx_frames && !set->rx_usecs && !set->rx_frames)
+	if (!set->tx_usecs && !set->tx_frames && !set->rx_usecs &&
+	    !set->rx_frames && !set->rx_adaptive)
 		return;
 	if (!moderation_set(intf, set))
 		return;
@@ -68,4 +70,6 @@ void ipoib_moderate_new(struct ipoib_intf *intf)
 	set->tx_frames = 0;
 	set->rx_usecs = 0;
 	set->rx_frames = 0;
+	set->rx_adaptive = false;
+	moderation_set(intf, set);
 }

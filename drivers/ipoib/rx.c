@@ -310,6 +310,8 @@ static int rx_poll(struct napi_struct *napi, int budget)
 
 	if (!READ_ONCE(rxq->intf->running))
 		wake_up(&rxq->intf->drained);
+	if (done < budget)
+		ipoib_adapt_polled(&rxq->adapt, &rxq->count);
 	return ipoib_rx_poll_end(napi, rxq->cq, done, budget);
 }
 
@@ -527,6 +529,7 @@ void ipoib_rxq_exchange(struct ipoib_rxq *rxq, struct ipoib_rxq *other)
 	swap(rxq->spill, other->spill);
 	swap(rxq->spill_dma, other->spill_dma);
 	swap(rxq->cq, other->cq);
+	ipoib_adapt_use(&rxq->adapt, rxq->cq, rxq->size);
 	rx_init_requests(rxq, rxq->intf->pd->local_dma_lkey);
 }
 
@@ -545,9 +548,11 @@ int ipoib_rxq_create(struct ipoib_intf *intf)
 	rxq->intf = intf;
 	u64_stats_init(&rxq->count.sync);
 	err = ipoib_rxq_alloc(intf, rxq);
-	if (!err)
-		netif_napi_add(intf->dev, &rxq->napi, rx_poll);
-	return err;
+	if (err)
+		return err;
+	ipoib_adapt_create(&rxq->adapt, rxq->cq, rxq->size);
+	netif_napi_add(intf->dev, &rxq->napi, rx_poll);
+	return 0;
 }
 
 /**
@@ -557,5 +562,6 @@ int ipoib_rxq_create(struct ipoib_intf *intf)
 void ipoib_rxq_destroy(struct ipoib_intf *intf)
 {
 	netif_napi_del(&intf->rxq.napi);
+	ipoib_adapt_destroy(&intf->rxq.adapt);
 	ipoib_rxq_free(intf, &intf->rxq);
 }

@@ -17,6 +17,7 @@ static struct ib_cq *fake_create_cq(const struct ib_cq_init_attr *attr);
 #include "dest.c"
 #include "cm_conn.c"
 #include "cm_dest.c"
+#include "adapt.c"
 #include "cm.c"
 
 #define QPN		0x42

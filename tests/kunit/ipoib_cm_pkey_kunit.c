@@ -52,6 +52,7 @@ static struct {
 #include "dest.c"
 #include "cm_conn.c"
 #include "cm_dest.c"
+#include "adapt.c"
 #include "cm.c"
 #include "cm_tx.c"
 #include "cm_rx.c"

@@ -31,6 +31,7 @@ static struct ib_cq *fake_create_cq(const struct ib_cq_init_attr *attr);
 #include "path.c"
 #include "cm_conn.c"
 #include "cm_dest.c"
+#include "adapt.c"
 #include "cm.c"
 
 #define SEED		20261122

@@ -92,12 +92,14 @@ static void queues_alone(struct kunit *test)
 {
 	intf->queues.rx_size = 256;
 	intf->queues.tx_usecs = 7;
+	intf->queues.rx_adaptive = true;
 	keep(1, 1, 0xffff, 0, false);
 	memset(&intf->queues, 0, sizeof(intf->queues));
 	expect(test, 1, 1, 0xffff, 0, false);
 	KUNIT_EXPECT_EQ(test, intf->queues.rx_size, 256U);
 	KUNIT_EXPECT_EQ(test, intf->queues.tx_size, 0U);
 	KUNIT_EXPECT_EQ(test, intf->queues.tx_usecs, 7);
+	KUNIT_EXPECT_TRUE(test, intf->queues.rx_adaptive);
 }
 
 static void there_is_a_limit(struct kunit *test)

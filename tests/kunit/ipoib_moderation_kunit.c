@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Moderation of completions: all queues have it, or none has. */
+/* Moderation of completions: all queues have it, or none has; and receives may adapt. */
 #include <kunit/test.h>
+#include <linux/delay.h>
 #include <linux/etherdevice.h>
 #include <linux/module.h>
 
 #define CONFIG_OPENIPOIB_CM 1
+#include "adapt.c"
 #include "moderation.c"
 
-enum { SEND, RECEIVE, CONNECTIONS, QUEUES };
+#define RING	256
+
+enum { SEND, RECEIVE, CONNECTIONS, EXCHANGED, QUEUES };
 
 /* What the HCA has been told, by queue; and at which call it refuses. */
 static struct {
@@ -15,7 +19,7 @@ static struct {
 	u16 usecs[QUEUES];
 	int calls;
 	int refuse_at;
-	struct ib_cq cq[2];
+	struct ib_cq cq[QUEUES];
 	struct ib_device ca;
 } hca;
 
@@ -33,7 +37,7 @@ static int hca_told(unsigned int queue, u16 frames, u16 usecs)
 
 static int fake_modify_cq(struct ib_cq *cq, u16 frames, u16 usecs)
 {
-	return hca_told(cq == &hca.cq[SEND] ? SEND : RECEIVE, frames, usecs);
+	return hca_told(cq - hca.cq, frames, usecs);
 }
 
 int ipoib_cm_moderate(struct ipoib_intf *owner, const struct ipoib_queue_settings *wanted)
@@ -84,7 +88,7 @@ static void a_refusal_changes_nothing(struct kunit *test)
 	int queue;
 
 	KUNIT_EXPECT_EQ(test, moderate(&first), 0);
-	for (queue = 0; queue < QUEUES; queue++) {
+	for (queue = 0; queue <= CONNECTIONS; queue++) {
 		hca.refuse_at = queue;
 		KUNIT_EXPECT_EQ(test, moderate(&second), -EINVAL);
 		expect_first(test);
@@ -111,9 +115,126 @@ static void new_queues_have_it_too(struct kunit *test)
 	ipoib_moderate_new(intf);
 	KUNIT_EXPECT_EQ(test, intf->queues.tx_usecs, 0);
 	KUNIT_EXPECT_EQ(test, intf->queues.rx_frames, 0);
+	KUNIT_EXPECT_EQ(test, hca.usecs[SEND], 0);
 	hca.calls = 0;
 	ipoib_moderate_new(intf);
 	KUNIT_EXPECT_EQ(test, hca.calls, 0);
+}
+
+static const struct ipoib_queue_settings adaptive = {
+	.tx_usecs = 1, .tx_frames = 2, .rx_usecs = 3, .rx_frames = 4, .rx_adaptive = true,
+};
+
+/* As much as the library measures at a time, of so many packets a poll. */
+static void traffic(u64 packets)
+{
+	struct ipoib_rxq *rxq = &intf->rxq;
+	int polls;
+
+	for (polls = 0; polls <= DIM_NEVENTS; polls++) {
+		u64_stats_add(&rxq->count.packets, packets);
+		u64_stats_add(&rxq->count.bytes, packets * 1000);
+		ipoib_adapt_polled(&rxq->adapt, &rxq->count);
+		if (!polls)
+			msleep(20);
+	}
+	flush_work(&rxq->adapt.dim.work);
+}
+
+static void nobody_has_to_wait_at_first(struct kunit *test)
+{
+	struct dim_cq_moder least = net_dim_get_rx_moderation(DIM_CQ_PERIOD_MODE_START_FROM_EQE, 0);
+
+	KUNIT_EXPECT_EQ(test, moderate(&adaptive), 0);
+	KUNIT_EXPECT_EQ(test, hca.usecs[SEND], 1);
+	KUNIT_EXPECT_EQ(test, hca.usecs[RECEIVE], least.usec);
+	KUNIT_EXPECT_EQ(test, hca.frames[RECEIVE], min_t(u16, least.pkts, RING / 2));
+	KUNIT_EXPECT_TRUE(test, intf->queues.rx_adaptive);
+}
+
+static void more_traffic_has_to_wait_longer(struct kunit *test)
+{
+	u16 before;
+	int i;
+
+	KUNIT_EXPECT_EQ(test, moderate(&adaptive), 0);
+	for (i = 1; i <= 3; i++) {
+		before = hca.usecs[RECEIVE];
+		traffic(10 << i);
+		KUNIT_EXPECT_GT(test, hca.usecs[RECEIVE], before);
+		KUNIT_EXPECT_LE(test, hca.frames[RECEIVE], RING / 2);
+	}
+	for (i = 0; i < 20; i++)
+		traffic(1);
+	KUNIT_EXPECT_LT(test, hca.usecs[RECEIVE], before);
+}
+
+static void what_is_set_by_hand_is_there_again(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, moderate(&adaptive), 0);
+	traffic(10);
+	KUNIT_EXPECT_EQ(test, moderate(&first), 0);
+	expect_first(test);
+	KUNIT_EXPECT_FALSE(test, intf->queues.rx_adaptive);
+	traffic(1000);
+	/* queued before it was switched off, and late */
+	schedule_work(&intf->rxq.adapt.dim.work);
+	flush_work(&intf->rxq.adapt.dim.work);
+	expect_first(test);
+}
+
+static void adapting_goes_on_after_it_was_off(struct kunit *test)
+{
+	u16 before;
+
+	KUNIT_EXPECT_EQ(test, moderate(&adaptive), 0);
+	traffic(10);
+	before = hca.usecs[RECEIVE];
+	KUNIT_EXPECT_EQ(test, moderate(&first), 0);
+	KUNIT_EXPECT_EQ(test, moderate(&adaptive), 0);
+	KUNIT_EXPECT_EQ(test, hca.usecs[RECEIVE], before);
+	traffic(100);
+	KUNIT_EXPECT_GT(test, hca.usecs[RECEIVE], before);
+}
+
+static void a_new_queue_adapts(struct kunit *test)
+{
+	u16 before;
+
+	KUNIT_EXPECT_EQ(test, moderate(&adaptive), 0);
+	traffic(10);
+	before = hca.usecs[RECEIVE];
+	ipoib_adapt_use(&intf->rxq.adapt, &hca.cq[EXCHANGED], 2 * RING);
+	ipoib_moderate_new(intf);
+	KUNIT_EXPECT_EQ(test, hca.usecs[EXCHANGED], before);
+	traffic(100);
+	KUNIT_EXPECT_GT(test, hca.usecs[EXCHANGED], before);
+	KUNIT_EXPECT_EQ(test, hca.usecs[RECEIVE], before);
+}
+
+static void a_refusal_leaves_it_off(struct kunit *test)
+{
+	int queue;
+
+	KUNIT_EXPECT_EQ(test, moderate(&first), 0);
+	for (queue = 0; queue <= CONNECTIONS; queue++) {
+		hca.refuse_at = queue;
+		KUNIT_EXPECT_EQ(test, moderate(&adaptive), -EINVAL);
+		traffic(10);
+		expect_first(test);
+		KUNIT_EXPECT_FALSE(test, intf->queues.rx_adaptive);
+	}
+	hca.ca.ops.modify_cq = NULL;
+	KUNIT_EXPECT_EQ(test, moderate(&adaptive), -EOPNOTSUPP);
+}
+
+static void a_hca_that_comes_back_without_it(struct kunit *test)
+{
+	intf->queues = adaptive;
+	hca.ca.ops.modify_cq = NULL;
+	ipoib_moderate_new(intf);
+	KUNIT_EXPECT_FALSE(test, intf->queues.rx_adaptive);
+	KUNIT_EXPECT_FALSE(test, intf->rxq.adapt.on);
 }
 
 static int setup(struct kunit *test)
@@ -127,17 +248,21 @@ static int setup(struct kunit *test)
 	hca.ca.ops.modify_cq = fake_modify_cq;
 	hca.cq[SEND].device = &hca.ca;
 	hca.cq[RECEIVE].device = &hca.ca;
+	hca.cq[EXCHANGED].device = &hca.ca;
 	intf->dev = dev;
 	intf->tx_queues = 1;
 	intf->txq[0].cq = &hca.cq[SEND];
 	intf->rxq.cq = &hca.cq[RECEIVE];
+	ipoib_adapt_create(&intf->rxq.adapt, intf->rxq.cq, RING);
 	return 0;
 }
 
 static void teardown(struct kunit *test)
 {
-	if (dev)
-		free_netdev(dev);
+	if (!dev)
+		return;
+	ipoib_adapt_destroy(&intf->rxq.adapt);
+	free_netdev(dev);
 }
 
 static struct kunit_case cases[] = {
@@ -145,6 +270,13 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_refusal_changes_nothing),
 	KUNIT_CASE(a_hca_without_it),
 	KUNIT_CASE(new_queues_have_it_too),
+	KUNIT_CASE(nobody_has_to_wait_at_first),
+	KUNIT_CASE(more_traffic_has_to_wait_longer),
+	KUNIT_CASE(what_is_set_by_hand_is_there_again),
+	KUNIT_CASE(adapting_goes_on_after_it_was_off),
+	KUNIT_CASE(a_new_queue_adapts),
+	KUNIT_CASE(a_refusal_leaves_it_off),
+	KUNIT_CASE(a_hca_that_comes_back_without_it),
 	{}
 };
 

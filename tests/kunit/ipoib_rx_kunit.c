@@ -16,6 +16,7 @@ static void fake_receive(struct sk_buff *skb);
 #define __ib_create_cq fake_create_cq
 #define ib_destroy_cq(cq) ((void)(cq))
 #define napi_gro_receive(napi, skb) fake_receive(skb)
+#include "adapt.c"
 #include "dest.c"
 /* by its path: the software HCA has a file of this name as well */
 #include "../../drivers/ipoib/rx.c"

@@ -71,9 +71,11 @@ refused 'ring size exceeds maximum' ethtool -G ib0 rx-mini 64
 refused 'cannot moderate completions' ethtool -C ib0 rx-usecs 5 rx-frames 10
 refused 'frames need usecs' ethtool -C ib0 rx-frames 10
 refused 'frames need usecs' ethtool -C ib0 tx-usecs 65536
-refused 'unsupported parameter' ethtool -C ib0 adaptive-rx on
+refused 'cannot moderate completions' ethtool -C ib0 adaptive-rx on
+refused 'unsupported parameter' ethtool -C ib0 adaptive-tx on
 refused 'exceeds maximum' ethtool -L ib0 combined 2
 ethtool -l ib0 | grep -q '^TX:.*1$' || fail "$(ethtool -l ib0)"
+ethtool -c ib0 | grep -q '^Adaptive RX: off  TX: n/a$' || fail "$(ethtool -c ib0)"
 ethtool -c ib0 | grep -q '^rx-usecs:.*0$' || fail "$(ethtool -c ib0)"
 rings_are 1024 512
 before=$(cat /sys/class/net/ib0/address)
