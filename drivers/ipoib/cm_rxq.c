@@ -7,8 +7,9 @@
  * A buffer is as many single pages as the longest message needs. A message takes
  * the pages that it fills with it to the stack, and new ones take their place;
  * short messages are copied and their buffer stays. So what the interface has
- * posted is limited whatever the number of connections, and a socket is charged
- * for what it got. Without memory the message is dropped and its buffer posted
+ * posted, and what its pool keeps of the pages that sockets have given back, is
+ * limited whatever the number of connections, and a socket is charged for what it
+ * got. Without memory the message is dropped and its buffer posted
  * again: the queue never runs dry for good.
  *
  * The shared queue exists while there are incoming connections; the part of a
@@ -24,6 +25,8 @@
 #define RXQ_MEMORY_MAX		1024
 /* Fewer buffers than this are of little use to a connection of its own. */
 #define RXQ_PART_MIN		8
+/* One page in so many waits in the pool, the others are posted. */
+#define RXQ_SPARE		4
 
 static unsigned int rxq_memory = RXQ_MEMORY_DEFAULT;
 module_param_named(cm_recv_memory, rxq_memory, uint, 0444);
@@ -342,7 +345,8 @@ static int rxq_alloc_bufs(const struct ipoib_cm_rxq *rxq,
 	bufs->slots = kvcalloc(size, sizeof(*bufs->slots), GFP_KERNEL);
 	if (!bufs->slots)
 		return -ENOMEM;
-	pool = ipoib_rx_create_pool(rxq->cm->intf->ca, 0, size * rxq->sges);
+	pool = ipoib_rx_create_pool(rxq->cm->intf->ca, 0,
+				    max(size * rxq->sges / (RXQ_SPARE - 1), 1U));
 	if (IS_ERR(pool)) {
 		kvfree(bufs->slots);
 		return PTR_ERR(pool);
@@ -495,6 +499,7 @@ static void rxq_divide(struct ipoib_cm_rxq *rxq, const struct ib_device_attr *at
 	u32 memory = clamp(rxq_memory, 1U, (unsigned int)RXQ_MEMORY_MAX);
 	u32 pages = memory * (SZ_1M / PAGE_SIZE);
 
+	pages -= pages / RXQ_SPARE;
 	rxq->shared = ipoib_cm_shared(attrs);
 	if (rxq->shared) {
 		rxq->sges = min(attrs->max_srq_sge, IPOIB_CM_RX_SGE);

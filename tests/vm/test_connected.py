@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from harness import HOSTS, ipv4, ipv6, on_hosts, other, until
+from harness import GUEST, HOSTS, ipv4, ipv6, on_hosts, other, until
 from test_cable import plug, pull, stream
 from test_ping import echo
 from test_reload import comes_back, traffic
@@ -20,6 +20,8 @@ PAIRS = ["ours", "mixed", "mixed-swapped"]
 LARGEST = {ipv4: MTU - 28, ipv6: MTU - 48}
 # The second host in its turn only with --full
 ONE_HOST = ["h1", pytest.param("h2", marks=pytest.mark.full)]
+# Octets of pages that connected mode has beside those for receiving
+PAGES_BESIDE = 1 << 20
 # What to do the longest way, and in the default run
 SWITCHES, FEW_SWITCHES = 1000, 20
 MTU_CHANGES = (1500, 20000, 4092, 9000, 2044, MTU)
@@ -94,6 +96,24 @@ def test_tcp_both_ways(lab):
         for way in ([], ["-R"]):
             end = server.client(ipv4("h2"), "-t", "2", *way)
             assert end["sum_received"]["bytes"] > LEAST_BYTES
+
+
+@pytest.mark.labs(drivers=["ours"])
+def test_receive_memory(lab):
+    """What is posted and what is kept of what was used stay below cm_recv_memory."""
+    def pages(*words):
+        return lab.out("h1", "/usr/bin/python3", GUEST / "cm_pages.py", *words, timeout=120)
+
+    limit = int(lab.read("h1", "/sys/module/ib_ipoib/parameters/cm_recv_memory")) << 20
+    pages("start")
+    try:
+        with connected(lab, *HOSTS), Server(lab) as server:
+            lab.reachable("h1", ipv4("h2"))
+            server.client(ipv4("h2"), "-n", "16M", "-P", "8", "-R")
+            held = int(pages("held"))
+    finally:
+        pages("stop")
+    assert limit // 2 < held < limit + PAGES_BESIDE
 
 
 @pytest.mark.labs(drivers=PAIRS)
