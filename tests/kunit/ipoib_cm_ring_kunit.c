@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * The ring of a connection that several transmit queues feed: one order for the HCA,
- * each packet counted for its queue, never more in flight than the completion queue
- * holds, and every queue that stopped for it woken. The HCA is a fake.
+ * each packet counted for its queue and freed once, never more in flight than the
+ * completion queue holds, and every queue that stopped for it woken. The HCA is a fake.
  */
 #define CONFIG_OPENIPOIB_CM 1
 #include "cm_tx.h"
@@ -200,11 +200,49 @@ static void a_refused_packet_rings_the_doorbell(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hca.posts, 1U);
 }
 
+#define MIXED	6U	/* packets of each mode */
+
+/* Packets of both modes are on their way; a completion frees those of its own, once. */
+static void both_modes_complete_side_by_side(struct kunit *test)
+{
+	static const struct {
+		bool link;
+		u32 last;
+	} steps[] = { { true, 1 }, { false, 0 }, { false, 2 }, { true, 4 },
+		      { false, 5 }, { true, 5 } };
+	struct sk_buff *skbs[2][MIXED];
+	u32 gone[2] = {}, i, k, mode;
+
+	resolved(test, 1);
+	for (i = 0; i < 2 * MIXED; i++) {
+		struct sk_buff *skb = skb_get(packet(test, 0, 100));
+
+		world->intf->connected = i % 2;
+		skbs[i % 2][i / 2] = skb;
+		KUNIT_ASSERT_TRUE(test, transmit(skb));
+	}
+	KUNIT_EXPECT_EQ(test, hca.posts, 2 * MIXED);
+	for (k = 0; k < ARRAY_SIZE(steps); k++) {
+		if (steps[k].link)
+			complete_link(steps[k].last);
+		else
+			complete_one(steps[k].last, IB_WC_SUCCESS);
+		gone[steps[k].link] = steps[k].last + 1;
+		for (mode = 0; mode < 2; mode++)
+			for (i = 0; i < MIXED; i++)
+				KUNIT_EXPECT_EQ(test, refcount_read(&skbs[mode][i]->users),
+						i < gone[mode] ? 1U : 2U);
+	}
+	for (i = 0; i < 2 * MIXED; i++)
+		kfree_skb(skbs[i % 2][i / 2]);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(all_queues_share_the_ring),
 	KUNIT_CASE(an_unposted_link_is_not_forgotten),
 	KUNIT_CASE(every_stopped_queue_is_woken),
 	KUNIT_CASE(a_refused_packet_rings_the_doorbell),
+	KUNIT_CASE(both_modes_complete_side_by_side),
 	{}
 };
 
