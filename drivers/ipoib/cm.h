@@ -75,6 +75,8 @@ static_assert(sizeof(struct ipoib_conn_key) == INFINIBAND_ALEN);
  * @used: jiffies of the newest packet; written by whoever sends
  * @ask_at: jiffies before which the peer is not asked again; control
  * @up_since: jiffies when it came up; control
+ * @down_since: jiffies when it was up last; written by control
+ * @was_up: it has been up; written by control
  * @failures: attempts failed in a row; control
  * @stales: of those, how often the peer held the request for an old one; control
  * @hangups: how often in a row the peer has ended it early; control
@@ -96,6 +98,8 @@ struct ipoib_conn {
 	unsigned long used;
 	unsigned long ask_at;
 	unsigned long up_since;
+	unsigned long down_since;
+	bool was_up;
 	unsigned int failures;
 	unsigned int stales;
 	unsigned int hangups;

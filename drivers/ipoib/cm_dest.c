@@ -14,6 +14,11 @@
 #define CONN_IDLE	(120 * HZ)
 #define CONN_ASK_MIN	(2 * HZ)
 #define CONN_ASK_MAX	(64 * HZ)
+/*
+ * So long a peer that had a connection is awaited: it may be starting anew. What the
+ * stack is told of a path's MTU, it believes for ten minutes.
+ */
+#define CONN_AWAITED	(30 * HZ)
 /* A connection that breaks this early counts as one that was refused. */
 #define CONN_PROVEN	HZ
 #define CONN_STALES_MAX	3
@@ -102,13 +107,21 @@ static void conn_want(struct ipoib_conn *conn)
 		ipoib_cm_note(conn->cm, &conn->item, IPOIB_CONN_EV_PACKET);
 }
 
+/* Too long for a datagram, while the peer is expected to take connections again. */
+static bool conn_awaited_by(const struct ipoib_conn *conn, const struct sk_buff *skb)
+{
+	return skb->len > conn->cm->intf->group_mtu + IPOIB_HARD_LEN &&
+	       READ_ONCE(conn->was_up) &&
+	       time_before(jiffies, READ_ONCE(conn->down_since) + CONN_AWAITED);
+}
+
 /**
  * ipoib_cm_xmit - send a packet through a connection
  * @txq: transmit queue, with room, of an interface in connected mode
  * @skb: packet with its hardware address in front
  *
  * Context: transmit queue lock, RCU read side.
- * Return: true if the packet was taken; false if it is one for a datagram.
+ * Return: true if the packet was taken, or dropped; false if it is one for a datagram.
  */
 bool ipoib_cm_xmit(struct ipoib_txq *txq, struct sk_buff *skb)
 {
@@ -132,8 +145,12 @@ bool ipoib_cm_xmit(struct ipoib_txq *txq, struct sk_buff *skb)
 		return true;
 	}
 	conn_want(conn);
-	if (!ipoib_conn_holds(conn->state) && conn->state != IPOIB_CONN_UP)
-		return false;
+	if (!ipoib_conn_holds(conn->state) && conn->state != IPOIB_CONN_UP) {
+		if (likely(!conn_awaited_by(conn, skb)))
+			return false;
+		ipoib_tx_drop(txq, skb, SKB_DROP_REASON_PKT_TOO_BIG);
+		return true;
+	}
 	if (!ipoib_hold_add(txq->intf, &conn->hold, skb))
 		ipoib_tx_drop(txq, skb, SKB_DROP_REASON_NEIGH_QUEUEFULL);
 	return true;
@@ -206,6 +223,9 @@ static void conn_release_held(struct ipoib_conn *conn, bool drop)
 		else if (!intf->running)
 			ipoib_tx_drop(&intf->txq[0], skb,
 				      SKB_DROP_REASON_DEV_READY);
+		else if (conn_awaited_by(conn, skb))
+			ipoib_tx_drop(&intf->txq[0], skb,
+				      SKB_DROP_REASON_PKT_TOO_BIG);
 		else
 			ipoib_tx_datagram(ipoib_txq_of(intf, skb), skb);
 	}
@@ -372,6 +392,10 @@ void ipoib_conn_event(struct ipoib_conn *conn, enum ipoib_conn_event event)
 			       conn->state, event, step.next);
 	if (step.todo & IPOIB_CONN_DO_FORGET)
 		conn_unhash(conn);
+	if (conn->state == IPOIB_CONN_UP) {
+		WRITE_ONCE(conn->down_since, jiffies);
+		WRITE_ONCE(conn->was_up, true);
+	}
 	conn_switch(conn, step);
 	if (step.todo & (IPOIB_CONN_DO_ABORT | IPOIB_CONN_DO_CLOSE)) {
 		conn->link = NULL;

@@ -210,11 +210,11 @@ static void teardown(struct kunit *test)
 	world_destroy(test);
 }
 
-/* Send packet @number to a peer. Return: it was taken. */
-static bool send_to(struct kunit *test, u32 peer, u32 number)
+/* Send packet @number of @len octets to a peer. Return: it was taken. */
+static bool send_octets(struct kunit *test, u32 peer, u32 number, unsigned int len)
 {
 	union ib_gid gid = world_gid(peer);
-	struct sk_buff *skb = world_packet(test, &gid, QPN, 64);
+	struct sk_buff *skb = world_packet(test, &gid, QPN, len);
 	bool taken;
 
 	skb->data[0] |= IPOIB_HWADDR_RC;
@@ -227,6 +227,11 @@ static bool send_to(struct kunit *test, u32 peer, u32 number)
 	if (!taken)
 		kfree_skb(skb);
 	return taken;
+}
+
+static bool send_to(struct kunit *test, u32 peer, u32 number)
+{
+	return send_octets(test, peer, number, 64);
 }
 
 static struct ipoib_conn *conn_to(u32 peer)
@@ -324,6 +329,30 @@ static void packets_survive_a_broken_link(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake.links, 2U);
 	event(conn, IPOIB_CONN_EV_REP);
 	KUNIT_EXPECT_EQ(test, fake.pushed, 2U);
+}
+
+/*
+ * A peer whose driver is loaded again refuses for a while. Nobody is told then that long
+ * packets do not fit, as that would be believed for long; of a peer that goes on, they are.
+ */
+static void a_peer_that_was_up_is_awaited(struct kunit *test)
+{
+	struct ipoib_conn *conn = connect_to(test, 1);
+	unsigned int too_long = world->intf->group_mtu + 1;
+
+	event(conn, IPOIB_CONN_EV_HANGUP);
+	KUNIT_EXPECT_TRUE(test, send_octets(test, 1, 1, too_long));
+	settle();
+	KUNIT_ASSERT_EQ(test, conn->state, IPOIB_CONN_REQ);
+	event(conn, IPOIB_CONN_EV_REFUSED);
+	KUNIT_ASSERT_EQ(test, conn->state, IPOIB_CONN_DATAGRAM);
+	KUNIT_EXPECT_EQ(test, fake.datagrams, 0U);
+	KUNIT_EXPECT_EQ(test, world->dropped, 1U);
+	KUNIT_EXPECT_TRUE(test, send_octets(test, 1, 2, too_long));
+	KUNIT_EXPECT_EQ(test, world->dropped, 2U);
+	KUNIT_EXPECT_FALSE(test, send_octets(test, 1, 3, too_long - 1));
+	conn->down_since = jiffies - CONN_AWAITED;
+	KUNIT_EXPECT_FALSE(test, send_octets(test, 1, 4, too_long));
 }
 
 static void a_refusal_means_datagrams(struct kunit *test)
@@ -507,6 +536,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(what_goes_as_datagrams),
 	KUNIT_CASE(no_packet_is_stranded_around_the_rep),
 	KUNIT_CASE(packets_survive_a_broken_link),
+	KUNIT_CASE(a_peer_that_was_up_is_awaited),
 	KUNIT_CASE(a_refusal_means_datagrams),
 	KUNIT_CASE(a_connection_that_breaks_at_once),
 	KUNIT_CASE(a_peer_that_hangs_up_is_asked_again),
