@@ -129,8 +129,9 @@ bool ipoib_cm_xmit(struct ipoib_txq *txq, struct sk_buff *skb)
 	struct ipoib_conn_key key;
 	struct ipoib_conn *conn;
 
+	/* What the HCA is to cut was let in before the mode changed. */
 	if (ipoib_hwaddr_is_multicast(skb->data) ||
-	    !(skb->data[0] & IPOIB_HWADDR_RC))
+	    !(skb->data[0] & IPOIB_HWADDR_RC) || skb_is_gso(skb))
 		return false;
 	memcpy(&key, skb->data, sizeof(key));
 	key.qpn &= cpu_to_be32(0xffffff);

@@ -15,6 +15,7 @@ enum {
 	STAT_FLUSH_RESTART,
 	STAT_PENDING_BYTES,
 	STAT_TX_TOO_LONG,
+	STAT_TX_LSO,
 	STAT_CM_CONNECTS,
 	STAT_CM_ACCEPTS,
 	STAT_CM_REFUSED,
@@ -34,6 +35,7 @@ static const char stat_names[STAT_COUNT][ETH_GSTRING_LEN] = {
 	[STAT_FLUSH_RESTART] = "flush_restart",
 	[STAT_PENDING_BYTES] = "pending_bytes",
 	[STAT_TX_TOO_LONG] = "tx_too_long",
+	[STAT_TX_LSO] = "tx_lso",
 	[STAT_CM_CONNECTS] = "cm_connects",
 	[STAT_CM_ACCEPTS] = "cm_accepts",
 	[STAT_CM_REFUSED] = "cm_refused",
@@ -258,6 +260,7 @@ static void get_tx_stats(const struct ipoib_intf *intf, u64 *data)
 	for (i = 0; i < IPOIB_TXQ_MAX; i++) {
 		data[STAT_TX_STALLS] += intf->txq[i].stalls;
 		data[STAT_TX_TOO_LONG] += intf->txq[i].too_long;
+		data[STAT_TX_LSO] += intf->txq[i].lso;
 	}
 }
 

@@ -72,7 +72,7 @@ struct ipoib_counters {
 
 /**
  * struct ipoib_tx_slot - one entry of the transmit ring
- * @skb: packet, or NULL
+ * @skb: packet, or NULL; what the HCA cuts, without the headers, which are in front
  * @wr: work request; wr_id is the ring position
  * @sge: mapped pieces of @skb
  */
@@ -100,6 +100,7 @@ struct ipoib_tx_slot {
  *	by the queue's lock
  * @drops: packets refused before they reached the ring; guarded by the lock
  * @too_long: packets that did not fit where they should go; guarded by the lock
+ * @lso: packets that the HCA was given to cut; guarded by the lock
  * @partial: packets sent with the checksum left to the peer; guarded by the lock
  * @tail: positions completed; written by @napi
  * @done_lock: guards @done and the completing half of the netdev queue's byte limit;
@@ -123,6 +124,7 @@ struct ipoib_txq {
 	struct ipoib_cm_tx *unposted;
 	struct ipoib_counters drops;
 	u64 too_long;
+	u64 lso;
 	u64 partial;
 	u32 tail ____cacheline_aligned_in_smp;
 	spinlock_t done_lock; /* guards what says so above */
@@ -453,6 +455,11 @@ void ipoib_tx_comp_handler(struct ib_cq *cq, void *context);
 int ipoib_tx_map(struct ib_device *ca, struct ipoib_tx_slot *slot);
 void ipoib_tx_unmap(struct ib_device *ca, struct ipoib_tx_slot *slot);
 bool ipoib_tx_fits_sges(struct ipoib_intf *intf, struct sk_buff *skb);
+
+/* tx_lso.c */
+unsigned int ipoib_tx_lso_frame_len(const struct sk_buff *skb);
+bool ipoib_tx_lso_prepare(struct ipoib_tx_slot *slot, struct sk_buff *skb);
+unsigned int ipoib_tx_lso_packets(const struct ipoib_tx_slot *slot);
 
 /* pmtu.c */
 void ipoib_pmtu_init(struct ipoib_intf *intf);

@@ -65,6 +65,8 @@ static int intf_init(struct net_device *dev)
 	memcpy(dev->broadcast, hwaddr, sizeof(hwaddr));
 	if (intf->ca->attrs.device_cap_flags & IB_DEVICE_UD_IP_CSUM) {
 		dev->hw_features |= NETIF_F_IP_CSUM | NETIF_F_RXCSUM;
+		if (intf->ca->attrs.kernel_cap_flags & IBK_UD_TSO)
+			dev->hw_features |= NETIF_F_TSO;
 		dev->features |= dev->hw_features;
 	}
 	return 0;
@@ -207,6 +209,17 @@ static void intf_tx_timeout(struct net_device *dev, unsigned int queue)
 	ipoib_flush(intf, IPOIB_FLUSH_RESTART);
 }
 
+/* Nothing cuts what goes through a connection: the stack does before. */
+static netdev_features_t intf_features_check(struct sk_buff *skb,
+					     struct net_device *dev,
+					     netdev_features_t features)
+{
+	struct ipoib_intf *intf = netdev_priv(dev);
+
+	return READ_ONCE(intf->connected) ? features & ~NETIF_F_GSO_MASK :
+					    features;
+}
+
 struct counters_sum {
 	u64 packets;
 	u64 bytes;
@@ -275,6 +288,7 @@ static const struct net_device_ops intf_ops = {
 	.ndo_open = intf_open,
 	.ndo_stop = intf_stop,
 	.ndo_start_xmit = ipoib_start_xmit,
+	.ndo_features_check = intf_features_check,
 	.ndo_set_rx_mode = intf_set_rx_mode,
 	.ndo_change_mtu = intf_change_mtu,
 	.ndo_tx_timeout = intf_tx_timeout,

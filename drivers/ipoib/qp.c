@@ -72,6 +72,8 @@ struct ib_qp *ipoib_qp_make(struct ipoib_intf *intf,
 	}
 	if (intf->ca->attrs.kernel_cap_flags & IBK_BLOCK_MULTICAST_LOOPBACK)
 		init.create_flags |= IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK;
+	if (intf->ca->attrs.kernel_cap_flags & IBK_UD_TSO)
+		init.create_flags |= IB_QP_CREATE_IPOIB_UD_LSO;
 	return ib_create_qp(intf->pd, &init);
 }
 

@@ -98,6 +98,31 @@ void ipoib_tx_stop_if_full(struct ipoib_txq *txq)
 		netif_tx_start_queue(queue);
 }
 
+/* Of a packet, or of the longest that the HCA cuts it into. */
+static unsigned int tx_frame_len(const struct sk_buff *skb)
+{
+	return likely(!skb_is_gso(skb)) ? skb->len : ipoib_tx_lso_frame_len(skb);
+}
+
+static bool tx_prepare(struct ipoib_tx_slot *slot, struct sk_buff *skb)
+{
+	slot->wr.wr.opcode = IB_WR_SEND;
+	slot->wr.hlen = 0;
+	return likely(!skb_is_gso(skb)) || ipoib_tx_lso_prepare(slot, skb);
+}
+
+/* Packets that leave. */
+static unsigned int tx_packets(const struct ipoib_tx_slot *slot)
+{
+	return likely(!slot->wr.hlen) ? 1 : ipoib_tx_lso_packets(slot);
+}
+
+/* Their octets, encapsulation headers included. */
+static unsigned int tx_octets(const struct ipoib_tx_slot *slot)
+{
+	return slot->skb->len + tx_packets(slot) * slot->wr.hlen;
+}
+
 /**
  * ipoib_tx_push - put a packet into the ring
  * @txq: transmit queue with room
@@ -117,12 +142,13 @@ void ipoib_tx_push(struct ipoib_txq *txq, struct ipoib_dest *dest,
 	u32 qpn = ipoib_hwaddr_qpn(skb->data);
 
 	skb_pull(skb, INFINIBAND_ALEN);
-	if (unlikely(skb->len > intf->group_mtu + IPOIB_ENCAP_LEN)) {
+	if (unlikely(tx_frame_len(skb) > intf->group_mtu + IPOIB_ENCAP_LEN)) {
 		ipoib_pmtu_too_long(txq, skb, intf->group_mtu,
 				    &dest->told_mtu);
 		return;
 	}
-	if (unlikely(!ipoib_tx_fits_sges(intf, skb))) {
+	if (unlikely(!tx_prepare(slot, skb) ||
+		     !ipoib_tx_fits_sges(intf, skb))) {
 		ipoib_tx_error(txq, skb, SKB_DROP_REASON_NOMEM);
 		return;
 	}
@@ -144,7 +170,8 @@ void ipoib_tx_push(struct ipoib_txq *txq, struct ipoib_dest *dest,
 
 	ipoib_note_use(&dest->used);
 	skb_tx_timestamp(skb);
-	netdev_tx_sent_queue(tx_netdev_queue(txq), skb->len);
+	netdev_tx_sent_queue(tx_netdev_queue(txq), tx_octets(slot));
+	txq->lso += !!slot->wr.hlen;
 	WRITE_ONCE(txq->head, txq->head + 1);
 	ipoib_tx_stop_if_full(txq);
 }
@@ -393,8 +420,8 @@ static void tx_complete(struct ipoib_txq *txq, u32 last, bool ok, int budget)
 		struct ipoib_tx_slot *slot = tx_slot(txq, tail++);
 
 		ipoib_tx_unmap(txq->intf->ca, slot);
-		packets++;
-		bytes += slot->skb->len;
+		packets += tx_packets(slot);
+		bytes += tx_octets(slot);
 		ipoib_tx_done(slot->skb, ok, budget);
 		slot->skb = NULL;
 	}

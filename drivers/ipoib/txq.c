@@ -58,7 +58,6 @@ static int txq_alloc(struct ipoib_intf *intf, struct ipoib_txq *txq)
 	if (!txq->slots)
 		return -ENOMEM;
 	for (i = 0; i < txq->size; i++) {
-		txq->slots[i].wr.wr.opcode = IB_WR_SEND;
 		txq->slots[i].wr.wr.sg_list = txq->slots[i].sge;
 		txq->slots[i].sge[0].lkey = intf->pd->local_dma_lkey;
 	}

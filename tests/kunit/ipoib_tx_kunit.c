@@ -286,6 +286,63 @@ static void packets_in_many_pieces(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, done(&txq->drops.errors), 0ULL);
 }
 
+/* A TCP segment of @len octets of data, to leave in pieces of @mss. */
+static struct sk_buff *long_segment(struct kunit *test, unsigned int len, u16 mss)
+{
+	union ib_gid gid = world_gid(1);
+	struct sk_buff *skb = world_packet(test, &gid, 0x701, 40 + len);
+
+	skb_set_network_header(skb, IPOIB_HARD_LEN);
+	skb_set_transport_header(skb, IPOIB_HARD_LEN + 20);
+	tcp_hdr(skb)->doff = 5;
+	skb->ip_summed = CHECKSUM_PARTIAL;
+	skb_shinfo(skb)->gso_type = SKB_GSO_TCPV4;
+	skb_shinfo(skb)->gso_size = mss;
+	skb_shinfo(skb)->gso_segs = DIV_ROUND_UP(len, mss);
+	return skb;
+}
+
+/* It goes as one request, and counts as what leaves; the next request is as usual. */
+static void long_segments_are_left_to_the_hca(struct kunit *test)
+{
+	struct ipoib_txq *txq = &world->intf->txq[0];
+	const struct ib_ud_wr *wr = &txq->slots[0].wr;
+
+	resolved(test, 1);
+	KUNIT_ASSERT_TRUE(test, transmit(long_segment(test, 3001, 1000)));
+	KUNIT_EXPECT_EQ(test, hca.posts, 1U);
+	KUNIT_EXPECT_EQ(test, wr->wr.opcode, IB_WR_LSO);
+	KUNIT_EXPECT_EQ(test, wr->hlen, IPOIB_ENCAP_LEN + 40);
+	KUNIT_EXPECT_EQ(test, wr->mss, 1000);
+	KUNIT_EXPECT_EQ(test, hca.bytes[0], 3001U);
+	KUNIT_EXPECT_TRUE(test, hca.flags[0] & IB_SEND_IP_CSUM);
+	KUNIT_EXPECT_EQ(test, txq->lso, 1ULL);
+	complete_one(0, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, done(&txq->done.packets), 4ULL);
+	KUNIT_EXPECT_EQ(test, done(&txq->done.bytes), 3001ULL + 4 * 40);
+	KUNIT_ASSERT_TRUE(test, send_to(test, 1, 100));
+	KUNIT_EXPECT_EQ(test, txq->slots[1].wr.wr.opcode, IB_WR_SEND);
+	complete_one(1, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, done(&txq->done.packets), 5ULL);
+}
+
+static void long_segments_that_cannot_go(struct kunit *test)
+{
+	struct ipoib_txq *txq = &world->intf->txq[0];
+	struct sk_buff *skb = long_segment(test, 3000, 1000);
+
+	resolved(test, 1);
+	skb_shinfo(skb)->gso_type = SKB_GSO_UDP_L4;
+	KUNIT_EXPECT_TRUE(test, transmit(skb));
+	KUNIT_EXPECT_EQ(test, done(&txq->drops.errors), 1ULL);
+	skb = long_segment(test, 3 * world->intf->group_mtu, world->intf->group_mtu - 39);
+	KUNIT_EXPECT_TRUE(test, transmit(skb));
+	KUNIT_EXPECT_EQ(test, done(&txq->drops.errors), 2ULL);
+	skb = long_segment(test, 3 * world->intf->group_mtu, world->intf->group_mtu - 40);
+	KUNIT_EXPECT_TRUE(test, transmit(skb));
+	KUNIT_EXPECT_EQ(test, hca.posts, 1U);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(request_of_a_packet),
 	KUNIT_CASE(request_of_a_group),
@@ -301,6 +358,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(packets_that_cannot_go),
 	KUNIT_CASE(reasons_of_drops),
 	KUNIT_CASE(packets_in_many_pieces),
+	KUNIT_CASE(long_segments_are_left_to_the_hca),
+	KUNIT_CASE(long_segments_that_cannot_go),
 	{}
 };
 

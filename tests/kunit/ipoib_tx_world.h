@@ -21,6 +21,7 @@ static struct ib_cq *fake_create_cq(struct ib_device *ca, ib_comp_handler comp,
 #include "dest.c"
 /* by its path: the software HCA has a file of this name as well */
 #include "tx_map.c"
+#include "tx_lso.c"
 #include "txq.c"
 #include "../../drivers/ipoib/tx.c"
 
