@@ -13,7 +13,9 @@ source "$STACK/fabric-lib.sh"
 
 # h0 and h1 are those of one host, h2 and h3 of the other; h4 has the subnet manager.
 HOSTS=(0 1 2 3 4)
-LIMIT=6	# seconds: reachable for 1.5, one more, three questions, then one to everybody
+# seconds: reachable for 1.5, one more, three questions, then one to everybody; and four
+# pings take a second each to find out
+LIMIT=10
 CROWD=4
 ASK=() ANSWER=() ASKERS=() SERVERS=()
 
