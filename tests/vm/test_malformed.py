@@ -62,6 +62,9 @@ def sender(lab, tool):
                            "10.10.0.250", "--json", "--interactive") as process:
         up = json.loads(process.line(90))
         assert up["up"]
+        # The subnet manager may make this end's port ACTIVE before the other's.
+        lab.wait("h1", "grep -q ACTIVE /sys/class/infiniband/sib0/ports/1/state", 30,
+                 "h1's port is ACTIVE")
         process.lid = up["lid"]
         yield process
 
