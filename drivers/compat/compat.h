@@ -27,8 +27,10 @@
 /* The third argument of ib_device_ops.create_cq changed in 6.11. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
 #define compat_create_cq_arg ib_udata
+#define compat_create_cq_udata(arg) (arg)
 #else
 #define compat_create_cq_arg uverbs_attr_bundle
+#define compat_create_cq_udata(arg) (&(arg)->driver_udata)
 #endif
 
 /* The number of records in the answer to ib_sa_path_rec_get() lost its sign. */

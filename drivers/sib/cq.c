@@ -1,12 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Completion queues. Completions are added in the port context; handlers that
- * have become due are called by its softirq after it has dropped port->lock,
+ * Completion queues: rings of kernel consumers, or queues that a process has
+ * mapped and polls by itself. Completions are added in the port context; handlers
+ * that have become due are called by its softirq after it has dropped port->lock,
  * never from inside a verb.
  */
 #include <linux/slab.h>
+#include <rdma/uverbs_ioctl.h>
 
 #include "sib.h"
+
+static int ring_create(struct sib_cq *cq, u32 cqe)
+{
+	cq->size = cqe + 1;
+	cq->ring = kvcalloc(cq->size, sizeof(*cq->ring), GFP_KERNEL_ACCOUNT);
+	return cq->ring ? 0 : -ENOMEM;
+}
+
+static int user_create(struct sib_cq *cq, u32 cqe, struct ib_udata *udata)
+{
+	struct sib_umap *map = sib_umap_create(udata, sib_ucq_bytes(cqe));
+
+	if (IS_ERR(map))
+		return PTR_ERR(map);
+	cq->map = map;
+	sib_ucq_init(&cq->user, map->mem, cqe);
+	return 0;
+}
 
 /**
  * sib_create_cq - ib_device_ops.create_cq
@@ -20,7 +40,9 @@ int sib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		  struct compat_create_cq_arg *arg)
 {
 	struct sib_limit *limit = &to_sib(ibcq->device)->limit;
+	struct ib_udata *udata = arg ? compat_create_cq_udata(arg) : NULL;
 	struct sib_cq *cq = to_scq(ibcq);
+	int err;
 
 	if (attr->flags)
 		return -EOPNOTSUPP;
@@ -30,12 +52,10 @@ int sib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		return -ENOMEM;
 	spin_lock_init(&cq->lock);
 	INIT_LIST_HEAD(&cq->event);
-	cq->user = arg;
-	cq->size = attr->cqe + 1;
-	cq->ring = kvcalloc(cq->size, sizeof(*cq->ring), GFP_KERNEL_ACCOUNT);
-	if (!cq->ring) {
+	err = udata ? user_create(cq, attr->cqe, udata) : ring_create(cq, attr->cqe);
+	if (err) {
 		sib_limit_give(limit, SIB_KIND_CQ);
-		return -ENOMEM;
+		return err;
 	}
 	ibcq->cqe = attr->cqe;
 	return 0;
@@ -64,24 +84,12 @@ static int cq_move(struct sib_cq *cq, struct ib_wc *ring, u32 size)
 	return 0;
 }
 
-/**
- * sib_resize_cq - ib_device_ops.resize_cq
- * @ibcq: the CQ
- * @cqe: completions it is to hold
- * @udata: unused
- *
- * Context: process. Return: 0; -EINVAL if @cqe is out of range or it holds more
- * already; -ENOMEM.
- */
-int sib_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
+static int ring_resize(struct sib_cq *cq, u32 cqe)
 {
-	struct sib_cq *cq = to_scq(ibcq);
 	struct ib_wc *ring, *old;
 	unsigned long flags;
 	int err;
 
-	if (cqe < 1 || cqe > SIB_MAX_CQE)
-		return -EINVAL;
 	ring = kvcalloc(cqe + 1, sizeof(*ring), GFP_KERNEL_ACCOUNT);
 	if (!ring)
 		return -ENOMEM;
@@ -89,10 +97,48 @@ int sib_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 	old = cq->ring;
 	err = cq_move(cq, ring, cqe + 1);
 	if (!err)
-		ibcq->cqe = cqe;
+		cq->ibcq.cqe = cqe;
 	spin_unlock_irqrestore(&cq->lock, flags);
 	kvfree(err ? ring : old);
 	return err;
+}
+
+/* The process does not poll meanwhile, or if it does, that is its own loss. */
+static int user_resize(struct sib_cq *cq, u32 cqe, struct ib_udata *udata)
+{
+	struct sib_umap *map = sib_umap_create(udata, sib_ucq_bytes(cqe));
+	unsigned long flags;
+	int err;
+
+	if (IS_ERR(map))
+		return PTR_ERR(map);
+	spin_lock_irqsave(&cq->lock, flags);
+	err = sib_ucq_move(&cq->user, map->mem, cqe);
+	if (!err) {
+		swap(cq->map, map);
+		cq->ibcq.cqe = cqe;
+	}
+	spin_unlock_irqrestore(&cq->lock, flags);
+	sib_umap_destroy(map);
+	return err;
+}
+
+/**
+ * sib_resize_cq - ib_device_ops.resize_cq
+ * @ibcq: the CQ
+ * @cqe: completions it is to hold
+ * @udata: where a process is told what to map now
+ *
+ * Context: process. Return: 0; -EINVAL if @cqe is out of range or it holds more
+ * already; -ENOMEM.
+ */
+int sib_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
+{
+	struct sib_cq *cq = to_scq(ibcq);
+
+	if (cqe < 1 || cqe > SIB_MAX_CQE)
+		return -EINVAL;
+	return cq->map ? user_resize(cq, cqe, udata) : ring_resize(cq, cqe);
 }
 
 /**
@@ -112,6 +158,7 @@ int sib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	list_del_init(&cq->event);
 	spin_unlock_irqrestore(&dev->ev_lock, flags);
 	sib_port_barrier(&dev->port);
+	sib_umap_destroy(cq->map);
 	kvfree(cq->ring);
 	sib_limit_give(&dev->limit, SIB_KIND_CQ);
 	return 0;
@@ -119,7 +166,7 @@ int sib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 
 /**
  * sib_poll_cq - ib_device_ops.poll_cq
- * @ibcq: the CQ
+ * @ibcq: the CQ of a kernel consumer
  * @num: room in @wc
  * @wc: completions
  *
@@ -131,8 +178,6 @@ int sib_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 	unsigned long flags;
 	int n;
 
-	if (cq->user && READ_ONCE(cq->tail) == READ_ONCE(cq->head))
-		sib_port_poll(&to_sib(ibcq->device)->port);
 	spin_lock_irqsave(&cq->lock, flags);
 	for (n = 0; n < num && cq->tail != cq->head; n++) {
 		wc[n] = cq->ring[cq->tail];
@@ -146,6 +191,9 @@ int sib_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
  * sib_req_notify_cq - ib_device_ops.req_notify_cq
  * @ibcq: the CQ
  * @flags: IB_CQ_NEXT_COMP or IB_CQ_SOLICITED, and IB_CQ_REPORT_MISSED_EVENTS
+ *
+ * Whoever looks at the CQ again after this misses nothing: a completion is either
+ * there by then, or added under the lock after this and causes the event.
  *
  * Context: any. Return: 1 if asked to report and the CQ is not empty, else 0.
  */
@@ -178,6 +226,22 @@ static void cq_error(struct sib_cq *cq)
 		cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
 }
 
+/* Returns false if there is no room. */
+static bool cq_put(struct sib_cq *cq, const struct ib_wc *wc)
+{
+	u32 next;
+
+	lockdep_assert_held(&cq->lock);
+	if (cq->map)
+		return !sib_ucq_add(&cq->user, wc);
+	next = cq_next(cq, cq->head);
+	if (next == cq->tail)
+		return false;
+	cq->ring[cq->head] = *wc;
+	cq->head = next;
+	return true;
+}
+
 /**
  * sib_cq_add - add a completion
  * @cq: the CQ
@@ -185,30 +249,23 @@ static void cq_error(struct sib_cq *cq)
  * @solicited: wakes a consumer that waits for solicited events only
  *
  * Context: port context (port->lock held). A CQ that is full loses the
- * completion and reports IB_EVENT_CQ_ERR once.
+ * completion and reports IB_EVENT_CQ_ERR once; so does one whose process has
+ * written nonsense to its tail.
  */
 void sib_cq_add(struct sib_cq *cq, const struct ib_wc *wc, bool solicited)
 {
 	struct sib_dev *dev = to_sib(cq->ibcq.device);
 	bool fire = false, overflow = false;
 	unsigned long flags;
-	u32 next;
 
 	lockdep_assert_held(&dev->port.lock);
 	spin_lock_irqsave(&cq->lock, flags);
-	next = cq_next(cq, cq->head);
-	if (next == cq->tail) {
+	if (!cq_put(cq, wc)) {
 		overflow = !cq->overflow;
 		cq->overflow = true;
-	} else {
-		cq->ring[cq->head] = *wc;
-		if (cq->user)
-			cq->ring[cq->head].qp = to_sqp(wc->qp)->alias;
-		cq->head = next;
-		if (cq->notify == IB_CQ_NEXT_COMP || (cq->notify && solicited)) {
-			cq->notify = 0;
-			fire = true;
-		}
+	} else if (cq->notify == IB_CQ_NEXT_COMP || (cq->notify && solicited)) {
+		cq->notify = 0;
+		fire = true;
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);
 	if (overflow)
@@ -226,11 +283,11 @@ void sib_cq_add(struct sib_cq *cq, const struct ib_wc *wc, bool solicited)
  * @cq: the CQ
  * @qp: QP that will complete nothing more, or has started anew
  *
+ * A process may be reading those of its own queue at this moment: they stay.
  * Context: port->lock held.
  */
 void sib_cq_forget(struct sib_cq *cq, const struct sib_qp *qp)
 {
-	const struct ib_qp *ibqp = cq->user ? qp->alias : &qp->ibqp;
 	unsigned long flags;
 	u32 from, to;
 
@@ -238,7 +295,7 @@ void sib_cq_forget(struct sib_cq *cq, const struct sib_qp *qp)
 	spin_lock_irqsave(&cq->lock, flags);
 	to = cq->tail;
 	for (from = cq->tail; from != cq->head; from = cq_next(cq, from)) {
-		if (cq->ring[from].qp == ibqp)
+		if (cq->ring[from].qp == &qp->ibqp)
 			continue;
 		if (to != from)
 			cq->ring[to] = cq->ring[from];

@@ -170,8 +170,8 @@ static void sib_dealloc_ucontext(struct ib_ucontext *ibuc)
 }
 
 /*
- * Nothing of the device is mapped by a process, so a device may go while it is
- * used: ib_core destroys what the process has of it.
+ * A device may go while it is used: ib_core destroys what the process has of it,
+ * and what the process has mapped is then only its own memory.
  */
 static void sib_disassociate_ucontext(struct ib_ucontext *ibuc)
 {
@@ -217,7 +217,7 @@ static const struct attribute_group sib_attr_group = {
 const struct ib_device_ops sib_device_ops = {
 	.owner = THIS_MODULE,
 	.driver_id = RDMA_DRIVER_HFI1,
-	.uverbs_abi_ver = 1,
+	.uverbs_abi_ver = 2,	/* of that provider: it maps its queues */
 
 	.alloc_hw_port_stats = sib_alloc_hw_port_stats,
 	.alloc_mr = sib_alloc_mr,
@@ -245,6 +245,8 @@ const struct ib_device_ops sib_device_ops = {
 	.get_hw_stats = sib_get_hw_stats,
 	.get_port_immutable = sib_get_port_immutable,
 	.map_mr_sg = sib_map_mr_sg,
+	.mmap = sib_mmap,
+	.mmap_free = sib_mmap_free,
 	.modify_ah = sib_modify_ah,
 	.modify_device = sib_modify_device,
 	.modify_port = sib_modify_port,
@@ -275,12 +277,12 @@ const struct ib_device_ops sib_device_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, sib_ucontext, ibuc),
 };
 
-/* Data path commands of processes, which ib_core does not offer by itself */
-#define UVERBS_CMDS	(BIT_ULL(IB_USER_VERBS_CMD_POLL_CQ) | \
-			 BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ) | \
-			 BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) | \
-			 BIT_ULL(IB_USER_VERBS_CMD_POST_RECV) | \
-			 BIT_ULL(IB_USER_VERBS_CMD_POST_SRQ_RECV))
+/*
+ * Data path commands of processes, which ib_core does not offer by itself. To poll
+ * and to post receive requests they use what they have mapped.
+ */
+#define UVERBS_CMDS	(BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ) | \
+			 BIT_ULL(IB_USER_VERBS_CMD_POST_SEND))
 
 /**
  * sib_device_init - set up a device that is to be registered

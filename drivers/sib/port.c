@@ -69,23 +69,6 @@ void sib_port_kick(struct sib_port *port)
 }
 
 /**
- * sib_port_poll - do at once what waits for this processor
- * @port: the port
- *
- * A process that polls for a completion would keep ksoftirqd, which is to bring
- * it, from the processor; a tasklet is not left to ksoftirqd. Nothing is done if
- * nothing waits, for every run keeps other processors from the port.
- * Context: process.
- */
-void sib_port_poll(struct sib_port *port)
-{
-	local_bh_disable();
-	if (local_softirq_pending() && !test_bit(RUN_ACTIVE, &port->run))
-		tasklet_schedule(&port->task);
-	local_bh_enable();
-}
-
-/**
  * sib_port_barrier - wait until a running tasklet has finished its run
  * @port: the port
  *
@@ -270,7 +253,7 @@ static void timer_follow(struct sib_port *port, unsigned long now)
 	at = sib_trap_deadline(&port->sma, at);
 	if (port->phys_next != SIB_PHYS_NOP && time_before(port->phys_at, at))
 		at = port->phys_at;
-	at = sib_rc_deadline(port, at);
+	at = sib_late_deadline(port, sib_rc_deadline(port, at));
 	if (port->tx_starved)
 		at = now + 1;
 	if (at - now >= MAX_JIFFY_OFFSET)
@@ -296,6 +279,7 @@ static void port_task(struct tasklet_struct *t)
 	sib_link_timer(&port->link, now);
 	sib_trap_run(&port->sma, now);
 	sib_rc_timers(port, now);
+	sib_late_run(port, now);
 	more = sib_tx_run(port, now);
 	more |= port_loop(port);
 	sib_link_flush(&port->link, now);
@@ -405,10 +389,10 @@ void sib_port_init(struct sib_port *port, __be64 guid)
 	spin_lock_init(&port->tx_lock);
 	INIT_LIST_HEAD(&port->tx_list);
 	INIT_LIST_HEAD(&port->rc_timed);
+	INIT_LIST_HEAD(&port->late);
 	skb_queue_head_init(&port->rxq);
 	skb_queue_head_init(&port->loopq);
 	xa_init_flags(&port->qps, XA_FLAGS_ALLOC);
-	xa_init(&port->qpns);
 	port->enabled = true;
 	tasklet_setup(&port->task, port_task);
 	timer_setup(&port->timer, port_timer, 0);
@@ -424,9 +408,6 @@ void sib_port_init(struct sib_port *port, __be64 guid)
  */
 void sib_port_cleanup(struct sib_port *port)
 {
-	unsigned long i;
-	u32 *qpns;
-
 	timer_shutdown_sync(&port->timer);
 	tasklet_kill(&port->task);
 	spin_lock_bh(&port->lock);
@@ -436,9 +417,6 @@ void sib_port_cleanup(struct sib_port *port)
 	skb_queue_purge(&port->rxq);
 	skb_queue_purge(&port->loopq);
 	xa_destroy(&port->qps);
-	xa_for_each(&port->qpns, i, qpns)
-		kfree(qpns);
-	xa_destroy(&port->qpns);
 }
 
 /**

@@ -5,15 +5,13 @@
  * A QP is found by number and used only in the port context; taking port->lock
  * after removing it from the table is therefore enough to be sure that nobody
  * uses it any more.
- *
- * What a process has polled names its QP, which another of its threads may
- * destroy before ib_core has read the number from it. Such completions get an
- * alias: an ib_qp of which nothing exists but the number, in memory that lasts
- * as long as the device.
  */
 #include <linux/slab.h>
 
 #include "sib.h"
+
+/* Receive requests flushed before it is another QP's turn */
+#define FLUSH_BUDGET	64
 
 static int cap_check(const struct ib_qp_cap *cap)
 {
@@ -44,32 +42,9 @@ static int init_check(const struct ib_qp_init_attr *init)
 	return cap_check(&init->cap);
 }
 
-/* The place where a QP's number is kept for ever */
-static u32 *qpn_place(struct sib_port *port, u32 qpn)
-{
-	unsigned long index = qpn / SIB_QPN_CHUNK;
-	u32 *chunk = xa_load(&port->qpns, index);
-	u32 *other;
-
-	if (chunk)
-		return &chunk[qpn % SIB_QPN_CHUNK];
-	chunk = kcalloc(SIB_QPN_CHUNK, sizeof(*chunk), GFP_KERNEL);
-	if (!chunk)
-		return NULL;
-	other = xa_cmpxchg(&port->qpns, index, NULL, chunk, GFP_KERNEL);
-	if (other) {
-		kfree(chunk);
-		if (xa_is_err(other))
-			return NULL;
-		chunk = other;
-	}
-	return &chunk[qpn % SIB_QPN_CHUNK];
-}
-
 static int qpn_alloc(struct sib_port *port, struct sib_qp *qp, enum ib_qp_type type)
 {
 	u32 qpn = type == IB_QPT_GSI ? 1 : 0;
-	u32 *place;
 	int err;
 
 	if (type == IB_QPT_SMI || type == IB_QPT_GSI)
@@ -80,19 +55,13 @@ static int qpn_alloc(struct sib_port *port, struct sib_qp *qp, enum ib_qp_type t
 				      &port->qp_next, GFP_KERNEL);
 	if (err < 0)
 		return err;
-	place = qpn_place(port, qpn);
-	if (!place) {
-		xa_erase(&port->qps, qpn);
-		return -ENOMEM;
-	}
-	*place = qpn;
-	qp->alias = container_of(place, struct ib_qp, qp_num);
 	qp->ibqp.qp_num = qpn;
 	return 0;
 }
 
-static int queues_alloc(struct sib_qp *qp, const struct ib_qp_cap *cap)
+static int queues_alloc(struct sib_qp *qp, const struct ib_qp_cap *cap, struct ib_udata *udata)
 {
+	u32 max_sge = qp->srq ? qp->srq->cap.max_sge : cap->max_recv_sge;
 	u32 data = cap->max_inline_data;
 	int err;
 
@@ -103,18 +72,17 @@ static int queues_alloc(struct sib_qp *qp, const struct ib_qp_cap *cap)
 			    sizeof(struct sib_swqe));
 	if (err)
 		return err;
-	err = sib_ring_init(&qp->rq, cap->max_recv_wr, cap->max_recv_sge, 0,
-			    sizeof(struct sib_rwqe));
-	if (err || !qp->srq)
+	err = sib_rq_init(&qp->rq, qp->srq ? NULL : udata, cap->max_recv_wr, cap->max_recv_sge);
+	if (err || !(qp->srq || udata))
 		return err;
-	qp->copy = kmalloc(struct_size(qp->copy, sge, qp->srq->cap.max_sge), GFP_KERNEL);
+	qp->copy = kmalloc(struct_size(qp->copy, sge, max_sge), GFP_KERNEL);
 	return qp->copy ? 0 : -ENOMEM;
 }
 
 static void queues_free(struct sib_qp *qp)
 {
 	kfree(qp->copy);
-	sib_ring_free(&qp->rq);
+	sib_rq_free(&qp->rq);
 	sib_ring_free(&qp->sq);
 }
 
@@ -150,6 +118,7 @@ int sib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_ud
 		qp->srq = to_ssrq(init->srq);
 	}
 	INIT_LIST_HEAD(&qp->tx);
+	INIT_LIST_HEAD(&qp->late);
 	qp->mem.mem = &dev->mem;
 	qp->mem.pd = ibqp->pd;
 	qp->mem.kernel = !udata;
@@ -158,7 +127,7 @@ int sib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_ud
 	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp->attr.qp_state = IB_QPS_RESET;
 	qp->attr.path_mig_state = IB_MIG_MIGRATED;
-	err = queues_alloc(qp, &init->cap);
+	err = queues_alloc(qp, &init->cap, udata);
 	if (err)
 		goto err_queues;
 	err = is_connected(init->qp_type) ? sib_rc_create(qp) : 0;
@@ -182,23 +151,23 @@ err_queues:
 }
 
 static void lock_attr(struct sib_qp *qp, unsigned long *flags)
-	__acquires(&qp->sq.lock) __acquires(&qp->rq.lock)
+	__acquires(&qp->sq.lock) __acquires(&qp->rq.ring.lock)
 {
 	spin_lock_irqsave(&qp->sq.lock, *flags);
-	spin_lock_nested(&qp->rq.lock, SINGLE_DEPTH_NESTING);
+	spin_lock_nested(&qp->rq.ring.lock, SINGLE_DEPTH_NESTING);
 }
 
 static void unlock_attr(struct sib_qp *qp, unsigned long flags)
-	__releases(&qp->rq.lock) __releases(&qp->sq.lock)
+	__releases(&qp->rq.ring.lock) __releases(&qp->sq.lock)
 {
-	spin_unlock(&qp->rq.lock);
+	spin_unlock(&qp->rq.ring.lock);
 	spin_unlock_irqrestore(&qp->sq.lock, flags);
 }
 
 static void to_reset(struct sib_qp *qp)
 {
 	sib_ring_reset(&qp->sq);
-	sib_ring_reset(&qp->rq);
+	sib_rq_reset(&qp->rq);
 	qp->held = NULL;
 	qp->last_wqe = false;
 }
@@ -305,6 +274,7 @@ int sib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	xa_erase(&port->qps, ibqp->qp_num);
 	spin_lock_bh(&port->lock);
 	sib_tx_unqueue(qp);
+	list_del_init(&qp->late);
 	sib_rc_destroy(qp);
 	forget_completions(qp);
 	spin_unlock_bh(&port->lock);
@@ -330,6 +300,26 @@ void sib_qp_event(struct sib_qp *qp, enum ib_event_type type)
 		qp->ibqp.event_handler(&event, qp->ibqp.qp_context);
 }
 
+/* Complete receive requests; a process could post for ever: some, then its turn is over */
+static void flush_receives(struct sib_port *port, struct sib_qp *qp)
+{
+	int n;
+
+	for (n = 0; qp->held || (!qp->srq && sib_qp_recv_take(qp)); n++) {
+		struct ib_wc wc = {
+			.status = IB_WC_WR_FLUSH_ERR,
+			.opcode = IB_WC_RECV,
+		};
+
+		sib_qp_recv_done(qp, &wc, true);
+		if (n == FLUSH_BUDGET) {
+			sib_tx_note(qp);
+			return;
+		}
+	}
+	sib_late_watch(port, qp);
+}
+
 /**
  * sib_qp_flush - complete everything posted to a QP in error
  * @port: its port, locked
@@ -347,14 +337,7 @@ void sib_qp_flush(struct sib_port *port, struct sib_qp *qp)
 		sib_qp_complete_send(qp, wqe, IB_WC_WR_FLUSH_ERR);
 	if (qp->attr.qp_state != IB_QPS_ERR)
 		return;
-	while (qp->held || (!qp->srq && sib_qp_recv_take(qp))) {
-		struct ib_wc wc = {
-			.status = IB_WC_WR_FLUSH_ERR,
-			.opcode = IB_WC_RECV,
-		};
-
-		sib_qp_recv_done(qp, &wc, true);
-	}
+	flush_receives(port, qp);
 	if (qp->srq && !qp->last_wqe) {
 		qp->last_wqe = true;
 		sib_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
@@ -394,4 +377,19 @@ void sib_qp_error(struct sib_port *port, struct sib_qp *qp, int event)
 	if (event >= 0)
 		sib_qp_event(qp, event);
 	sib_qp_flush(port, qp);
+}
+
+/**
+ * sib_qp_recv_error - its process has spoilt what a QP receives from
+ * @port: its port, locked
+ * @qp: the QP, which goes to ERR
+ */
+void sib_qp_recv_error(struct sib_port *port, struct sib_qp *qp)
+{
+	enum ib_qp_state old = qp->attr.qp_state;
+
+	set_state(qp, IB_QPS_ERR);
+	if (qp->rc)
+		sib_rc_modified(port, qp, old);
+	sib_qp_error(port, qp, IB_EVENT_QP_FATAL);
 }

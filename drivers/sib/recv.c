@@ -51,14 +51,14 @@ int sib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	bool flush = false;
 	int err = -EINVAL;
 
-	spin_lock_irqsave(&qp->rq.lock, flags);
+	spin_lock_irqsave(&qp->rq.ring.lock, flags);
 	if (qp->attr.qp_state == IB_QPS_RESET || qp->srq) {
 		*bad = wr;
 	} else {
 		flush = qp->attr.qp_state == IB_QPS_ERR;
-		err = post_list(&qp->rq, wr, bad);
+		err = post_list(&qp->rq.ring, wr, bad);
 	}
-	spin_unlock_irqrestore(&qp->rq.lock, flags);
+	spin_unlock_irqrestore(&qp->rq.ring.lock, flags);
 	if (flush)
 		sib_tx_queue(qp);
 	return err;
@@ -79,15 +79,39 @@ int sib_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 	unsigned long flags;
 	int err;
 
-	spin_lock_irqsave(&srq->ring.lock, flags);
-	err = post_list(&srq->ring, wr, bad);
-	spin_unlock_irqrestore(&srq->ring.lock, flags);
+	spin_lock_irqsave(&srq->rq.ring.lock, flags);
+	err = post_list(&srq->rq.ring, wr, bad);
+	spin_unlock_irqrestore(&srq->rq.ring.lock, flags);
 	return err;
 }
 
-static struct sib_ring *recv_ring(struct sib_qp *qp)
+static struct sib_rq *recv_queue(struct sib_qp *qp)
 {
-	return qp->srq ? &qp->srq->ring : &qp->rq;
+	return qp->srq ? &qp->srq->rq : &qp->rq;
+}
+
+/**
+ * sib_qp_recv_is_spoilt - no more can be received: its process wrote nonsense
+ * @qp: the QP, port locked
+ *
+ * Return: true if it is so.
+ */
+bool sib_qp_recv_is_spoilt(const struct sib_qp *qp)
+{
+	return (qp->srq ? &qp->srq->rq : &qp->rq)->user.spoilt;
+}
+
+/* To a copy; sib_tx_run() takes the QP to error if that is impossible. */
+static const struct sib_rwqe *peek_user(struct sib_qp *qp, struct sib_urq *urq)
+{
+	if (sib_urq_peek(urq, qp->copy))
+		return qp->copy;
+	if (urq->spoilt && qp->attr.qp_state != IB_QPS_ERR) {
+		sib_tx_note(qp);
+		if (qp->srq)
+			sib_srq_spoilt(qp->srq);
+	}
+	return NULL;
 }
 
 /**
@@ -98,7 +122,37 @@ static struct sib_ring *recv_ring(struct sib_qp *qp)
  */
 const struct sib_rwqe *sib_qp_recv_peek(struct sib_qp *qp)
 {
-	return qp->held ?: sib_ring_peek(recv_ring(qp));
+	struct sib_rq *rq = recv_queue(qp);
+
+	if (qp->held)
+		return qp->held;
+	return rq->map ? peek_user(qp, &rq->user) : sib_ring_peek(&rq->ring);
+}
+
+/**
+ * sib_qp_recv_hold - hold a receive request
+ * @qp: the QP, port locked
+ * @wqe: what sib_qp_recv_peek() has just returned for it
+ *
+ * Return: the request, valid until sib_qp_recv_done().
+ */
+const struct sib_rwqe *sib_qp_recv_hold(struct sib_qp *qp, const struct sib_rwqe *wqe)
+{
+	struct sib_rq *rq = recv_queue(qp);
+
+	if (qp->held)
+		return wqe;
+	if (rq->map) {
+		sib_urq_pop(&rq->user);
+	} else if (qp->srq) {
+		memcpy(qp->copy, wqe, struct_size(wqe, sge, wqe->num_sge));
+		sib_ring_pop(&rq->ring);
+		wqe = qp->copy;
+	}
+	if (qp->srq)
+		sib_srq_taken(qp->srq);
+	qp->held = wqe;
+	return wqe;
 }
 
 /**
@@ -111,16 +165,7 @@ const struct sib_rwqe *sib_qp_recv_take(struct sib_qp *qp)
 {
 	const struct sib_rwqe *wqe = sib_qp_recv_peek(qp);
 
-	if (!wqe || qp->held)
-		return wqe;
-	if (qp->srq) {
-		memcpy(qp->copy, wqe, struct_size(wqe, sge, wqe->num_sge));
-		sib_ring_pop(&qp->srq->ring);
-		sib_srq_taken(qp->srq);
-		wqe = qp->copy;
-	}
-	qp->held = wqe;
-	return wqe;
+	return wqe ? sib_qp_recv_hold(qp, wqe) : NULL;
 }
 
 /**
@@ -138,8 +183,8 @@ void sib_qp_recv_done(struct sib_qp *qp, struct ib_wc *wc, bool solicited)
 	wc->qp = &qp->ibqp;
 	wc->port_num = 1;
 	qp->held = NULL;
-	if (!qp->srq)
-		sib_ring_pop(&qp->rq);
+	if (!qp->srq && !qp->rq.map)
+		sib_ring_pop(&qp->rq.ring);
 	sib_cq_add(to_scq(qp->ibqp.recv_cq), wc, solicited);
 }
 
@@ -151,7 +196,7 @@ void sib_qp_recv_done(struct sib_qp *qp, struct ib_wc *wc, bool solicited)
  */
 u32 sib_qp_recv_count(const struct sib_qp *qp)
 {
-	return qp->srq ? U32_MAX : sib_ring_count(&qp->rq);
+	return qp->srq ? U32_MAX : sib_rq_count(&qp->rq);
 }
 
 /* A shared queue has a protection domain of its own. */

@@ -41,6 +41,7 @@
 #include "mem.h"
 #include "offload.h"
 #include "pma.h"
+#include "queue.h"
 #include "rc.h"
 #include "sma.h"
 #include "wire.h"
@@ -56,7 +57,6 @@
 #define SIB_MAX_MCAST_QP	256
 #define SIB_QPN_FIRST		2
 #define SIB_QPN_LAST		0xFFFFF
-#define SIB_QPN_CHUNK		1024
 #define SIB_MCAST_HASH		1024
 
 /* struct sib_stats - drops and errors above the link, written in port context */
@@ -90,7 +90,8 @@ struct sib_stats {
  * @head: next entry to write
  * @tail: next entry to poll
  * @size: entries in @ring, one of them always free
- * @user: its consumer is a process: see @alias of &struct sib_qp
+ * @map: memory of the queue of a process; NULL for kernel consumers, who have @ring
+ * @user: that queue
  * @notify: what was asked for by req_notify_cq, 0 if nothing
  * @overflow: a completion was lost
  * @event: link in dev->ev_list while the handler is due; guarded by dev->ev_lock
@@ -102,7 +103,8 @@ struct sib_cq {
 	u32 head;
 	u32 tail;
 	u32 size;
-	bool user;
+	struct sib_umap *map;
+	struct sib_ucq user;
 	enum ib_cq_notify_flags notify;
 	bool overflow;
 	struct list_head event;
@@ -134,10 +136,6 @@ struct sib_ah {
 
 struct sib_pd {
 	struct ib_pd ibpd;
-};
-
-struct sib_ucontext {
-	struct ib_ucontext ibuc;
 };
 
 /*
@@ -179,48 +177,22 @@ struct sib_swqe {
 	struct ib_sge sge[];
 };
 
-/* struct sib_rwqe - a receive work request */
-struct sib_rwqe {
-	u64 wr_id;
-	u32 length;
-	u32 num_sge;
-	struct ib_sge sge[];
-};
-
-/**
- * struct sib_ring - work queue with one consumer, the port context
- * @lock: serialises producers; guards @head
- * @ring: @size entries of @stride bytes
- * @size: entries, one of them always free
- * @stride: bytes
- * @max_sge: gather or scatter entries per work request
- * @head: next entry to write; released by producers, acquired by the consumer
- * @tail: next entry to consume; guarded by port->lock, released by the consumer
- */
-struct sib_ring {
-	spinlock_t lock;	/* see above */
-	void *ring;
-	u32 size;
-	u32 stride;
-	u32 max_sge;
-	u32 head;
-	u32 tail;
-};
-
 struct sib_rc_qp;
 
 /**
  * struct sib_srq - shared receive queue
  * @ibsrq: ib_core's part
  * @mem: whose memory its requests name
- * @ring: the requests
+ * @rq: the requests
+ * @told: its process has spoilt it, and knows; guarded by port->lock
  * @cap: as created; of @cap.srq_limit, the limit event is due when fewer
  *	requests are left, 0 if it is not wanted; guarded by port->lock
  */
 struct sib_srq {
 	struct ib_srq ibsrq;
 	struct sib_mem_ctx mem;
-	struct sib_ring ring;
+	struct sib_rq rq;
+	bool told;
 	struct ib_srq_attr cap;
 };
 
@@ -228,14 +200,13 @@ struct sib_srq {
  * struct sib_qp - queue pair
  * @ibqp: ib_core's part
  * @mem: whose memory its requests name
- * @alias: stands for @ibqp in the completions of a process: only its qp_num is
- *	there, but that outlives the QP, which may go while they are polled
  * @sq: send queue
  * @rq: receive queue
  * @srq: shared receive queue to use instead of @rq, or NULL
  * @held: receive request whose message is arriving, NULL if none: the oldest of
  *	@rq, or @copy; guarded by port->lock
- * @copy: a request taken from @srq; guarded by port->lock
+ * @copy: a request taken from @srq or from the queue of a process; guarded by
+ *	port->lock
  * @attr: current attributes; written under port->lock, sq.lock and rq.lock, so
  *	that any of the three is enough to read
  * @av: path of a connected QP; guarded as @attr
@@ -247,14 +218,15 @@ struct sib_srq {
  * @psn: datagrams: next packet sequence number; guarded by port->lock
  * @rc: connected QPs: the engine, see rc.h; guarded by port->lock
  * @tx: link in port->tx_list while work may be in @sq; guarded by port->tx_lock
+ * @late: link in port->late while it waits in error for requests of a process;
+ *	guarded by port->lock
  * @mcast: number of attached groups; guarded by port->lock
  */
 struct sib_qp {
 	struct ib_qp ibqp;
 	struct sib_mem_ctx mem;
-	struct ib_qp *alias;
 	struct sib_ring sq;
-	struct sib_ring rq;
+	struct sib_rq rq;
 	struct sib_srq *srq;
 	const struct sib_rwqe *held;
 	struct sib_rwqe *copy;
@@ -267,6 +239,7 @@ struct sib_qp {
 	u32 psn;
 	struct sib_rc_qp *rc;
 	struct list_head tx;
+	struct list_head late;
 	u32 mcast;
 };
 
@@ -312,10 +285,11 @@ struct sib_mcast {
  * @rc_timed: connected QPs with a deadline; guarded by @lock
  * @rc_at: jiffies of the earliest, or before; valid if there are any; guarded by
  *	@lock
+ * @late: QPs in error to which a process may still post; guarded by @lock
+ * @late_at: jiffies when they are looked at; valid if there are any; guarded by
+ *	@lock
  * @qps: QPs by number; guarded by @lock for lookup, own lock for changes
  * @qp_next: where the search for a free QP number starts
- * @qpns: QP numbers at addresses that last as long as the device, in chunks of
- *	SIB_QPN_CHUNK; own lock
  * @mcast: attached groups, hashed by MGID; guarded by @lock
  * @mcast_groups: how many different ones; guarded by @lock
  * @sma: management attributes; own lock
@@ -351,9 +325,10 @@ struct sib_port {
 	bool tx_starved;
 	struct list_head rc_timed;
 	unsigned long rc_at;
+	struct list_head late;
+	unsigned long late_at;
 	struct xarray qps;
 	u32 qp_next;
-	struct xarray qpns;
 	struct hlist_head mcast[SIB_MCAST_HASH];
 	u32 mcast_groups;
 	struct sib_sma sma;
@@ -432,7 +407,6 @@ void sib_port_attach(struct sib_port *port, struct net_device *lower);
 void sib_port_detach(struct sib_port *port);
 void sib_port_lower_changed(struct sib_port *port);
 void sib_port_kick(struct sib_port *port);
-void sib_port_poll(struct sib_port *port);
 void sib_port_barrier(struct sib_port *port);
 void sib_port_set_phys(struct sib_port *port, enum sib_phys_state phys);
 void sib_port_pma_refresh(struct sib_port *port);
@@ -448,6 +422,11 @@ void *sib_tx_alloc(u32 len);
 int sib_tx_reserve(struct sib_port *port, u32 len, unsigned long now);
 void sib_tx_wire(struct sib_port *port, void *va, u32 len, __wsum sum);
 void sib_tx_loop(struct sib_port *port, struct sk_buff *skb, void *va, u32 len);
+
+/* late.c */
+void sib_late_watch(struct sib_port *port, struct sib_qp *qp);
+void sib_late_run(struct sib_port *port, unsigned long now);
+unsigned long sib_late_deadline(const struct sib_port *port, unsigned long until);
 
 /* rx.c */
 void sib_rx_packets(struct sib_port *port, struct sk_buff *skb, unsigned int off,
@@ -491,6 +470,7 @@ int sib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 int sib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 void sib_qp_event(struct sib_qp *qp, enum ib_event_type type);
 void sib_qp_flush(struct sib_port *port, struct sib_qp *qp);
+void sib_qp_recv_error(struct sib_port *port, struct sib_qp *qp);
 void sib_qp_send_error(struct sib_port *port, struct sib_qp *qp);
 void sib_qp_error(struct sib_port *port, struct sib_qp *qp, int event);
 
@@ -498,17 +478,6 @@ void sib_qp_error(struct sib_port *port, struct sib_qp *qp, int event);
 int sib_qp_attr_check(enum ib_qp_type type, const struct ib_qp_attr *cur,
 		      const struct ib_qp_attr *attr, int mask, enum ib_mtu mtu);
 void sib_qp_attr_copy(struct ib_qp_attr *cur, const struct ib_qp_attr *attr, int mask);
-
-/* ring.c */
-int sib_ring_init(struct sib_ring *ring, u32 entries, u32 max_sge, u32 max_inline, size_t head);
-void sib_ring_free(struct sib_ring *ring);
-void sib_ring_reset(struct sib_ring *ring);
-void *sib_ring_peek(struct sib_ring *ring);
-void *sib_ring_at(struct sib_ring *ring, u32 ahead);
-u32 sib_ring_count(const struct sib_ring *ring);
-void sib_ring_pop(struct sib_ring *ring);
-void *sib_ring_slot(struct sib_ring *ring);
-void sib_ring_push(struct sib_ring *ring);
 
 /* post.c */
 int sib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
@@ -529,9 +498,11 @@ int sib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 int sib_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 		      const struct ib_recv_wr **bad);
 const struct sib_rwqe *sib_qp_recv_peek(struct sib_qp *qp);
+const struct sib_rwqe *sib_qp_recv_hold(struct sib_qp *qp, const struct sib_rwqe *wqe);
 const struct sib_rwqe *sib_qp_recv_take(struct sib_qp *qp);
 void sib_qp_recv_done(struct sib_qp *qp, struct ib_wc *wc, bool solicited);
 u32 sib_qp_recv_count(const struct sib_qp *qp);
+bool sib_qp_recv_is_spoilt(const struct sib_qp *qp);
 int sib_rwqe_scatter(const struct sib_qp *qp, const struct sib_rwqe *rwqe, u32 skip,
 		     struct sk_buff *skb, unsigned int off, u32 len, __wsum *sum);
 int sib_rwqe_write(const struct sib_qp *qp, const struct sib_rwqe *rwqe, u32 skip,
@@ -544,6 +515,7 @@ int sib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr, enum ib_srq_a
 int sib_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr);
 int sib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
 void sib_srq_taken(struct sib_srq *srq);
+void sib_srq_spoilt(struct sib_srq *srq);
 
 /* Headers of a request to send a long TCP segment */
 static inline u8 *sib_swqe_header(const struct sib_qp *qp, struct sib_swqe *wqe)

@@ -31,8 +31,7 @@ int sib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct i
 	err = sib_limit_take(&dev->limit, SIB_KIND_SRQ);
 	if (err)
 		return err;
-	err = sib_ring_init(&srq->ring, init->attr.max_wr, init->attr.max_sge, 0,
-			    sizeof(struct sib_rwqe));
+	err = sib_rq_init(&srq->rq, udata, init->attr.max_wr, init->attr.max_sge);
 	if (err)
 		sib_limit_give(&dev->limit, SIB_KIND_SRQ);
 	return err;
@@ -91,9 +90,21 @@ int sib_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
  */
 int sib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
-	sib_ring_free(&to_ssrq(ibsrq)->ring);
+	sib_rq_free(&to_ssrq(ibsrq)->rq);
 	sib_limit_give(&to_sib(ibsrq->device)->limit, SIB_KIND_SRQ);
 	return 0;
+}
+
+static void srq_event(struct sib_srq *srq, enum ib_event_type type)
+{
+	struct ib_event event = {
+		.device = srq->ibsrq.device,
+		.event = type,
+		.element.srq = &srq->ibsrq,
+	};
+
+	if (srq->ibsrq.event_handler)
+		srq->ibsrq.event_handler(&event, srq->ibsrq.srq_context);
 }
 
 /**
@@ -102,15 +113,22 @@ int sib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
  */
 void sib_srq_taken(struct sib_srq *srq)
 {
-	struct ib_event event = {
-		.device = srq->ibsrq.device,
-		.event = IB_EVENT_SRQ_LIMIT_REACHED,
-		.element.srq = &srq->ibsrq,
-	};
-
-	if (!srq->cap.srq_limit || sib_ring_count(&srq->ring) >= srq->cap.srq_limit)
+	if (!srq->cap.srq_limit || sib_rq_count(&srq->rq) >= srq->cap.srq_limit)
 		return;
 	srq->cap.srq_limit = 0;
-	if (srq->ibsrq.event_handler)
-		srq->ibsrq.event_handler(&event, srq->ibsrq.srq_context);
+	srq_event(srq, IB_EVENT_SRQ_LIMIT_REACHED);
+}
+
+/**
+ * sib_srq_spoilt - its process has written nonsense to a shared queue
+ * @srq: the queue, port locked
+ *
+ * IB_EVENT_SRQ_ERR comes once; the QPs that want a request go to error themselves.
+ */
+void sib_srq_spoilt(struct sib_srq *srq)
+{
+	if (srq->told)
+		return;
+	srq->told = true;
+	srq_event(srq, IB_EVENT_SRQ_ERR);
 }

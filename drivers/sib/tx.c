@@ -286,6 +286,11 @@ static int run_datagram(struct sib_port *port, struct sib_qp *qp, unsigned long 
  */
 static int run_qp(struct sib_port *port, struct sib_qp *qp, unsigned long now)
 {
+	if (qp->attr.qp_state >= IB_QPS_RTR && qp->attr.qp_state != IB_QPS_ERR &&
+	    sib_qp_recv_is_spoilt(qp)) {
+		sib_qp_recv_error(port, qp);
+		return 0;
+	}
 	if (qp->attr.qp_state == IB_QPS_ERR || qp->attr.qp_state == IB_QPS_SQE) {
 		sib_qp_flush(port, qp);
 		return 0;

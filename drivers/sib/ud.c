@@ -272,7 +272,7 @@ void sib_ud_recv(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt 
 		port->stats.rx_too_long++;
 		return;
 	}
-	wqe = sib_qp_recv_take(qp);
+	wqe = sib_qp_recv_hold(qp, wqe);
 	if (pkt->grh)
 		err = sib_rwqe_write(qp, wqe, 0, &pkt->ghdr, SIB_GRH_LEN);
 	if (!err)

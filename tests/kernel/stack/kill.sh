@@ -54,22 +54,13 @@ killed() {
 	ended "$1" 20 || fail "$2 survives SIGKILL: $(cat "/proc/$1/stack")"
 }
 
-# without the devices' numbers, which are never used again
-resources() {
-	rdma resource show | cut -d: -f2- | sort
-}
-
-as_before() {
-	[[ $(resources) == "$BEFORE" ]]
-}
-
 nothing_left() {
 	wait_for 20 as_before || fail "$1: $(resources)"
 }
 
 stack_up
 RANDOM=4711
-BEFORE=$(resources)
+note_resources
 for ((i = 0; i < ${KILLS:-14}; i++)); do
 	program=${PROGRAMS[i % ${#PROGRAMS[@]}]}
 	AFTER=$((50 + RANDOM % 500))

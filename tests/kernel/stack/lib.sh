@@ -212,6 +212,20 @@ perf() {
 	pair 18515 "$@" -d sib0 -F -- "$@" -d sib1 -F 127.0.0.1
 }
 
+# resources: of all HCAs, without the devices' numbers, which are never used again
+resources() {
+	rdma resource show | cut -d: -f2- | sort
+}
+
+# note_resources: what as_before compares with
+note_resources() {
+	BEFORE=$(resources)
+}
+
+as_before() {
+	[[ $(resources) == "$BEFORE" ]]
+}
+
 # counter HCA NAME
 counter() {
 	cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2"

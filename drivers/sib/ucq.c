@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Completion queues of processes, which poll them in their own memory. The kernel
+ * writes entries and the head; of what it reads there, the tail, it believes only
+ * how many entries are free. What has been added cannot be taken back.
+ */
+#include "sib.h"
+
+/**
+ * sib_ucq_bytes - memory for a queue
+ * @cqe: completions it is to hold
+ *
+ * Return: bytes.
+ */
+size_t sib_ucq_bytes(u32 cqe)
+{
+	return struct_size_t(struct rvt_cq_wc, uqueue, cqe + 1);
+}
+
+/**
+ * sib_ucq_init - begin with an empty queue
+ * @ucq: the queue
+ * @mem: zeroed memory of sib_ucq_bytes()
+ * @cqe: completions it is to hold
+ */
+void sib_ucq_init(struct sib_ucq *ucq, void *mem, u32 cqe)
+{
+	ucq->q = mem;
+	ucq->size = cqe + 1;
+	ucq->head = 0;
+}
+
+static u32 ucq_next(const struct sib_ucq *ucq, u32 i)
+{
+	return i + 1 == ucq->size ? 0 : i + 1;
+}
+
+/**
+ * sib_ucq_add - add a completion
+ * @ucq: the queue
+ * @wc: what completed; @wc->qp is there
+ *
+ * Context: any. Return: 0; -ENOSPC if the queue is full; -EINVAL if its tail is
+ * nonsense.
+ */
+int sib_ucq_add(struct sib_ucq *ucq, const struct ib_wc *wc)
+{
+	u32 tail = smp_load_acquire(&ucq->q->tail.val);	/* the entry has been read */
+	u32 next = ucq_next(ucq, ucq->head);
+
+	if (tail >= ucq->size)
+		return -EINVAL;
+	if (next == tail)
+		return -ENOSPC;
+	ucq->q->uqueue[ucq->head] = (struct ib_uverbs_wc) {
+		.wr_id = wc->wr_id,
+		.status = wc->status,
+		.opcode = wc->opcode,
+		.vendor_err = wc->vendor_err,
+		.byte_len = wc->byte_len,
+		.ex.imm_data = wc->ex.imm_data,
+		.qp_num = wc->qp->qp_num,
+		.src_qp = wc->src_qp,
+		.wc_flags = wc->wc_flags,
+		.pkey_index = wc->pkey_index,
+		.slid = wc->slid,
+		.sl = wc->sl,
+		.dlid_path_bits = wc->dlid_path_bits,
+		.port_num = wc->port_num,
+	};
+	ucq->head = next;
+	smp_store_release(&ucq->q->head.val, next);	/* the entry is complete */
+	return 0;
+}
+
+/**
+ * sib_ucq_move - go on with other memory
+ * @ucq: the queue
+ * @mem: zeroed memory of sib_ucq_bytes(); the completions are copied there
+ * @cqe: completions it is to hold
+ *
+ * Context: any. Return: 0; -EINVAL if it holds more already or its tail is nonsense.
+ */
+int sib_ucq_move(struct sib_ucq *ucq, void *mem, u32 cqe)
+{
+	struct rvt_cq_wc *to = mem;
+	u32 tail = READ_ONCE(ucq->q->tail.val);
+	u32 i, n = 0;
+
+	if (tail >= ucq->size)
+		return -EINVAL;
+	for (i = tail; i != ucq->head; i = ucq_next(ucq, i)) {
+		if (n == cqe)
+			return -EINVAL;
+		to->uqueue[n++] = ucq->q->uqueue[i];
+	}
+	to->head.val = n;
+	ucq->q = to;
+	ucq->size = cqe + 1;
+	ucq->head = n;
+	return 0;
+}
