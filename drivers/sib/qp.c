@@ -170,6 +170,7 @@ static void to_reset(struct sib_qp *qp)
 	sib_rq_reset(&qp->rq);
 	qp->held = NULL;
 	qp->last_wqe = false;
+	qp->hung = false;
 }
 
 /* Completions of a QP that is no more, or starts anew, are not to be seen. */

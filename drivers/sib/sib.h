@@ -215,6 +215,7 @@ struct sib_srq {
  * @sig_all: every send completes with a CQE
  * @last_wqe: in error, and that no more will be taken from @srq has been told;
  *	guarded by port->lock
+ * @hung: sends stand still because loss.h says so; guarded by port->lock
  * @psn: datagrams: next packet sequence number; guarded by port->lock
  * @rc: connected QPs: the engine, see rc.h; guarded by port->lock
  * @tx: link in port->tx_list while work may be in @sq; guarded by port->tx_lock
@@ -236,6 +237,7 @@ struct sib_qp {
 	bool lso;
 	bool sig_all;
 	bool last_wqe;
+	bool hung;
 	u32 psn;
 	struct sib_rc_qp *rc;
 	struct list_head tx;

@@ -261,6 +261,10 @@ static int run_datagram(struct sib_port *port, struct sib_qp *qp, unsigned long 
 	struct sib_swqe *wqe;
 	int n = 0, status;
 
+	if (next_datagram(qp) && !qp->hung)
+		qp->hung = sib_loss_hangs(&port->loss, qp->ibqp.qp_num);
+	if (unlikely(qp->hung))
+		return 0;
 	while (n < TX_QP_BUDGET && (wqe = next_datagram(qp))) {
 		status = sib_ud_send(port, qp, wqe, now);
 		if (status < 0)

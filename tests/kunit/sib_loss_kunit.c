@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Packet loss: as much as is asked for, and management only if asked for, too.
+ * Packet loss: as much as is asked for, and management only if asked for, too. Send
+ * queues that stand still: as many.
  */
 #include <kunit/test.h>
 #include <linux/module.h>
@@ -53,10 +54,24 @@ static void management(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, lost(100000, true, 1), 100);
 }
 
+/* As many queue pairs as are asked for, but not those of management */
+static void hang(struct kunit *test)
+{
+	struct sib_loss loss = { .hang_sends = 2 };
+
+	KUNIT_EXPECT_FALSE(test, sib_loss_hangs(&loss, 0));
+	KUNIT_EXPECT_FALSE(test, sib_loss_hangs(&loss, 1));
+	KUNIT_EXPECT_TRUE(test, sib_loss_hangs(&loss, QPN));
+	KUNIT_EXPECT_TRUE(test, sib_loss_hangs(&loss, QPN + 1));
+	KUNIT_EXPECT_FALSE(test, sib_loss_hangs(&loss, QPN + 2));
+	KUNIT_EXPECT_EQ(test, loss.hang_sends, 0U);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(fraction),
 	KUNIT_CASE(extremes),
 	KUNIT_CASE(management),
+	KUNIT_CASE(hang),
 	{}
 };
 
