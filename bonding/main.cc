@@ -2,10 +2,8 @@
 // ib-bond: bonds of IPoIB interfaces from one line.
 #include "bonding/commands.hpp"
 #include "bonding/linux_system.hpp"
-#include "io/unique_fd.hpp"
+#include "io/lock_file.hpp"
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <iostream>
@@ -18,17 +16,7 @@ using bonding::Action;
 using bonding::Exit;
 
 // One ib-bond at a time changes something.
-io::Result<io::UniqueFd> takeLock()
-{
-    static constexpr auto path = "/run/ib-bond.lock";
-    io::UniqueFd fd(::open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-    if (!fd)
-        return io::systemFail(path);
-    while (::flock(fd.get(), LOCK_EX) < 0)
-        if (errno != EINTR)
-            return io::systemFail(path);
-    return fd;
-}
+constexpr auto lockPath = "/run/ib-bond.lock";
 
 bool isChange(const bonding::Invocation &invocation)
 {
@@ -45,7 +33,7 @@ Exit execute(const bonding::Invocation &invocation)
             std::cerr << "ib-bond: only root can change bonds; try --dry-run\n";
             return Exit::notPermitted;
         }
-        auto taken = takeLock();
+        auto taken = io::lockFile(lockPath, io::IfLocked::wait);
         if (!taken) {
             std::cerr << "ib-bond: " << taken.error().text() << '\n';
             return Exit::failed;

@@ -3,12 +3,10 @@
 #include "conf/openib/commands.hpp"
 #include "conf/openib/linux_system.hpp"
 #include "io/file.hpp"
+#include "io/lock_file.hpp"
 #include "io/process.hpp"
-#include "io/unique_fd.hpp"
 
 #include <CLI/CLI.hpp>
-#include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <array>
@@ -20,25 +18,15 @@ namespace
 using namespace openipoib;
 using openib::Exit;
 
+// One openib at a time: udev and an administrator may meet.
+constexpr auto lockPath = "/run/openib.lock";
+
 conf::Environment environment()
 {
     std::array<char, 256> name{};
     ::gethostname(name.data(), name.size() - 1);
     const std::string full(name.data());
     return {.hostName = full.substr(0, full.find('.'))};
-}
-
-// One openib at a time: udev and an administrator may meet.
-io::Result<io::UniqueFd> takeLock()
-{
-    static constexpr auto path = "/run/openib.lock";
-    io::UniqueFd fd(::open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-    if (!fd)
-        return io::systemFail(path);
-    while (::flock(fd.get(), LOCK_EX) < 0)
-        if (errno != EINTR)
-            return io::systemFail(path);
-    return fd;
 }
 
 bool isBooting()
@@ -114,7 +102,7 @@ Exit execute(const Command &command, const openib::Options &options)
             std::cerr << "openib: only root can " << command.name << " it; try --dry-run\n";
             return Exit::notPermitted;
         }
-        auto taken = takeLock();
+        auto taken = io::lockFile(lockPath, io::IfLocked::wait);
         if (!taken) {
             std::cerr << "openib: " << taken.error().text() << '\n';
             return Exit::degraded;

@@ -2,9 +2,9 @@
 #include "ha-daemon/linux/run_folder.hpp"
 
 #include "io/file.hpp"
+#include "io/lock_file.hpp"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <cstdio>
@@ -16,13 +16,10 @@ io::Result<RunFolder> RunFolder::take(const std::string &path)
 {
     if (::mkdir(path.c_str(), 0700) < 0 && errno != EEXIST)
         return io::systemFail(path);
-    const std::string file = path + "/lock";
-    io::UniqueFd lock(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    auto lock = io::lockFile(path + "/lock", io::IfLocked::refuse);
     if (!lock)
-        return io::systemFail(file);
-    if (::flock(lock.get(), LOCK_EX | LOCK_NB) < 0)
-        return io::fail(errno == EWOULDBLOCK ? EBUSY : errno, file);
-    return RunFolder(path, std::move(lock));
+        return std::unexpected(lock.error());
+    return RunFolder(path, std::move(*lock));
 }
 
 io::Result<void> RunFolder::write(const std::string &name, const std::string &text) const
