@@ -4,16 +4,8 @@
  * or ended, and that a thousand of them stay apart. Links, paths and the ring are
  * fakes; the table, the states and the control queue are the driver's own.
  */
-#define CONFIG_OPENIPOIB_CM 1
-#include "ipoib_world.h"
+#include "ipoib_conn_world.h"
 
-#include "cm_tx.h"
-
-static struct ib_cq *fake_create_cq(const struct ib_cq_init_attr *attr);
-
-#undef ib_create_cq
-#define ib_create_cq(ca, handler, event, context, attr) fake_create_cq(attr)
-#define ib_destroy_cq(cq) kfree(cq)
 #include "dest.c"
 #include "cm_conn.c"
 #include "cm_dest.c"
@@ -27,23 +19,10 @@ static struct {
 	struct ipoib_path *paths[8];
 	struct ipoib_path *asked;	/* the SA's answer is due */
 	struct ipoib_cm_tx *link;	/* the newest */
-	u32 links;
-	u32 ended;
-	u32 graceful;
 	u32 without_noio;
 	bool refuse;
-	u32 room;
-	u32 pushed;
 	u32 order[64];
-	u32 datagrams;
 } fake;
-
-unsigned int ipoib_nonsrq_connections = 128;
-
-static struct ib_cq *fake_create_cq(const struct ib_cq_init_attr *attr)
-{
-	return kzalloc(sizeof(struct ib_cq), GFP_KERNEL);
-}
 
 struct ipoib_cm_tx *ipoib_cm_tx_create(struct ipoib_conn *conn)
 {
@@ -51,46 +30,24 @@ struct ipoib_cm_tx *ipoib_cm_tx_create(struct ipoib_conn *conn)
 
 	if (!(current->flags & PF_MEMALLOC_NOIO))
 		fake.without_noio++;
-	if (fake.refuse)
-		return ERR_PTR(-ENOMEM);
-	link = kzalloc(sizeof(*link), GFP_KERNEL);
-	if (!link)
-		return ERR_PTR(-ENOMEM);
-	link->conn = conn;
-	fake.link = link;
-	fake.links++;
+	link = fake.refuse ? ERR_PTR(-ENOMEM) : fake_link(conn);
+	if (!IS_ERR(link))
+		fake.link = link;
 	return link;
-}
-
-void ipoib_cm_tx_end(struct ipoib_cm_tx *link, bool graceful)
-{
-	fake.ended++;
-	fake.graceful += graceful;
-	kfree(link);
-}
-
-bool ipoib_cm_tx_usable(const struct ipoib_cm_tx *link)
-{
-	return !link->broken;
-}
-
-bool ipoib_cm_has_room(const struct ipoib_intf *intf)
-{
-	return fake.room;
 }
 
 void ipoib_cm_push(struct ipoib_txq *txq, struct ipoib_conn *conn, struct sk_buff *skb)
 {
-	if (fake.pushed < ARRAY_SIZE(fake.order))
-		fake.order[fake.pushed] = skb->mark;
-	fake.pushed++;
-	fake.room--;
+	if (conns.pushed < ARRAY_SIZE(fake.order))
+		fake.order[conns.pushed] = skb->mark;
+	conns.pushed++;
+	conns.room--;
 	kfree_skb(skb);
 }
 
 void ipoib_tx_datagram(struct ipoib_txq *txq, struct sk_buff *skb)
 {
-	fake.datagrams++;
+	conns.datagrams++;
 	kfree_skb(skb);
 }
 
@@ -106,49 +63,6 @@ void ipoib_path_resolve(struct ipoib_path *path)
 	fake.asked = path;
 }
 
-void ipoib_cm_doorbell(struct ipoib_txq *txq)
-{
-}
-
-void ipoib_cm_tx_tick(struct ipoib_cm *cm)
-{
-}
-
-int ipoib_cm_rx_start(struct ipoib_cm *cm)
-{
-	return 0;
-}
-
-void ipoib_cm_rx_stop(struct ipoib_cm *cm)
-{
-}
-
-void ipoib_cm_rx_tick(struct ipoib_cm *cm)
-{
-}
-
-int ipoib_cm_rxq_create(struct ipoib_cm *cm)
-{
-	return 0;
-}
-
-void ipoib_cm_rxq_destroy(struct ipoib_cm *cm)
-{
-}
-
-u32 ipoib_cm_rxq_frame_max(const struct ipoib_cm_rxq *rxq)
-{
-	return IPOIB_CM_FRAME_MAX;
-}
-
-void ipoib_tx_comp_handler(struct ib_cq *cq, void *context)
-{
-}
-
-void ipoib_intf_update_mtu(struct ipoib_intf *intf, bool connected)
-{
-}
-
 static struct ipoib_ah some_ah;
 
 static int setup(struct kunit *test)
@@ -156,7 +70,8 @@ static int setup(struct kunit *test)
 	int err, i;
 
 	memset(&fake, 0, sizeof(fake));
-	fake.room = 1 << 20;
+	memset(&conns, 0, sizeof(conns));
+	conns.room = 1 << 20;
 	err = world_create(test);
 	if (err)
 		return err;
@@ -202,7 +117,7 @@ static void teardown(struct kunit *test)
 	if (cm) {
 		settle();
 		ipoib_conns_event(cm, IPOIB_CONN_EV_NOPATH);
-		KUNIT_EXPECT_EQ(test, fake.links, fake.ended);
+		KUNIT_EXPECT_EQ(test, conns.links, conns.ended);
 		KUNIT_EXPECT_TRUE(test, list_empty(&cm->backlog));
 		cancel_delayed_work_sync(&cm->tick);
 		ipoib_cm_destroy(world->intf);
@@ -259,9 +174,9 @@ static struct ipoib_conn *connect_to(struct kunit *test, u32 peer)
 static void one_packet_makes_a_connection(struct kunit *test)
 {
 	connect_to(test, 1);
-	KUNIT_EXPECT_EQ(test, fake.links, 1U);
-	KUNIT_EXPECT_EQ(test, fake.pushed, 1U);
-	KUNIT_EXPECT_EQ(test, world->dropped + fake.datagrams, 0U);
+	KUNIT_EXPECT_EQ(test, conns.links, 1U);
+	KUNIT_EXPECT_EQ(test, conns.pushed, 1U);
+	KUNIT_EXPECT_EQ(test, world->dropped + conns.datagrams, 0U);
 }
 
 /* Multicast, and peers whose address does not offer connections. */
@@ -277,7 +192,7 @@ static void what_goes_as_datagrams(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, ipoib_cm_xmit(&world->intf->txq[0], skb));
 	kfree_skb(skb);
 	settle();
-	KUNIT_EXPECT_EQ(test, fake.links, 0U);
+	KUNIT_EXPECT_EQ(test, conns.links, 0U);
 }
 
 /* Whenever a packet comes around the REP, it leaves, and in its turn. */
@@ -293,21 +208,21 @@ static void no_packet_is_stranded_around_the_rep(struct kunit *test)
 	conn = conn_to(1);
 	for (; i < 20; i++)
 		KUNIT_EXPECT_TRUE(test, send_to(test, 1, i));
-	fake.room = 5;			/* the ring is nearly full when the REP comes */
+	conns.room = 5;			/* the ring is nearly full when the REP comes */
 	event(conn, IPOIB_CONN_EV_REP);
-	KUNIT_EXPECT_EQ(test, fake.pushed, 5U);
+	KUNIT_EXPECT_EQ(test, conns.pushed, 5U);
 	for (; i < 30; i++)
 		KUNIT_EXPECT_TRUE(test, send_to(test, 1, i));
-	KUNIT_EXPECT_EQ(test, fake.pushed, 5U);
+	KUNIT_EXPECT_EQ(test, conns.pushed, 5U);
 	KUNIT_EXPECT_TRUE(test, ipoib_cm_has_backlog(intf));
-	while (fake.pushed < 30) {
-		u32 before = fake.pushed;
+	while (conns.pushed < 30) {
+		u32 before = conns.pushed;
 
-		fake.room = 7;
+		conns.room = 7;
 		ipoib_tx_lock_all(intf->dev);
 		ipoib_cm_send_backlog(intf);
 		ipoib_tx_unlock_all(intf->dev);
-		KUNIT_ASSERT_GT(test, fake.pushed, before);
+		KUNIT_ASSERT_GT(test, conns.pushed, before);
 	}
 	for (i = 0; i < 30; i++)
 		KUNIT_EXPECT_EQ(test, fake.order[i], i);
@@ -323,12 +238,12 @@ static void packets_survive_a_broken_link(struct kunit *test)
 	conn->up_since = jiffies - 2 * CONN_PROVEN;
 	fake.link->broken = true;
 	KUNIT_EXPECT_TRUE(test, send_to(test, 1, 1));
-	KUNIT_EXPECT_EQ(test, fake.pushed, 1U);
+	KUNIT_EXPECT_EQ(test, conns.pushed, 1U);
 	event(conn, IPOIB_CONN_EV_LOST);
 	KUNIT_EXPECT_EQ(test, conn->state, IPOIB_CONN_REQ);
-	KUNIT_EXPECT_EQ(test, fake.links, 2U);
+	KUNIT_EXPECT_EQ(test, conns.links, 2U);
 	event(conn, IPOIB_CONN_EV_REP);
-	KUNIT_EXPECT_EQ(test, fake.pushed, 2U);
+	KUNIT_EXPECT_EQ(test, conns.pushed, 2U);
 }
 
 /*
@@ -346,7 +261,7 @@ static void a_peer_that_was_up_is_awaited(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, conn->state, IPOIB_CONN_REQ);
 	event(conn, IPOIB_CONN_EV_REFUSED);
 	KUNIT_ASSERT_EQ(test, conn->state, IPOIB_CONN_DATAGRAM);
-	KUNIT_EXPECT_EQ(test, fake.datagrams, 0U);
+	KUNIT_EXPECT_EQ(test, conns.datagrams, 0U);
 	KUNIT_EXPECT_EQ(test, world->dropped, 1U);
 	KUNIT_EXPECT_TRUE(test, send_octets(test, 1, 2, too_long));
 	KUNIT_EXPECT_EQ(test, world->dropped, 2U);
@@ -363,13 +278,13 @@ static void a_refusal_means_datagrams(struct kunit *test)
 	settle();
 	conn = conn_to(1);
 	event(conn, IPOIB_CONN_EV_REFUSED);
-	KUNIT_EXPECT_EQ(test, fake.datagrams, 1U);
+	KUNIT_EXPECT_EQ(test, conns.datagrams, 1U);
 	KUNIT_EXPECT_FALSE(test, send_to(test, 1, 1));
-	KUNIT_EXPECT_EQ(test, fake.links, 1U);
+	KUNIT_EXPECT_EQ(test, conns.links, 1U);
 	conn->ask_at = jiffies;		/* time passes */
 	KUNIT_EXPECT_FALSE(test, send_to(test, 1, 2));
 	settle();
-	KUNIT_EXPECT_EQ(test, fake.links, 2U);
+	KUNIT_EXPECT_EQ(test, conns.links, 2U);
 	KUNIT_EXPECT_EQ(test, conn->state, IPOIB_CONN_RETRY);
 }
 
@@ -397,8 +312,8 @@ static void a_peer_that_hangs_up_is_asked_again(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, conn->state, IPOIB_CONN_REQ);
 		event(conn, IPOIB_CONN_EV_REP);
 	}
-	KUNIT_EXPECT_EQ(test, fake.pushed, 1U + CONN_HANGUPS_MAX);
-	KUNIT_EXPECT_EQ(test, fake.datagrams, 0U);
+	KUNIT_EXPECT_EQ(test, conns.pushed, 1U + CONN_HANGUPS_MAX);
+	KUNIT_EXPECT_EQ(test, conns.datagrams, 0U);
 }
 
 /* One that does so each time wants no connections. */
@@ -449,7 +364,7 @@ static void a_peer_that_moves_there_and_back(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, fake.link->conn, first);
 	KUNIT_EXPECT_PTR_EQ(test, first->path, fake.paths[1]);
 	event(first, IPOIB_CONN_EV_REP);
-	KUNIT_EXPECT_EQ(test, fake.pushed, 3U);
+	KUNIT_EXPECT_EQ(test, conns.pushed, 3U);
 	KUNIT_EXPECT_EQ(test, second->state, IPOIB_CONN_UP);
 }
 
@@ -460,11 +375,11 @@ static void another_path_makes_another_link(struct kunit *test)
 	ipoib_cm_path_known(conn->path, true);
 	settle();
 	KUNIT_EXPECT_EQ(test, conn->state, IPOIB_CONN_REQ);
-	KUNIT_EXPECT_EQ(test, fake.links, 2U);
-	KUNIT_EXPECT_EQ(test, fake.graceful, 1U);
+	KUNIT_EXPECT_EQ(test, conns.links, 2U);
+	KUNIT_EXPECT_EQ(test, conns.graceful, 1U);
 	KUNIT_EXPECT_TRUE(test, send_to(test, 1, 1));
 	event(conn, IPOIB_CONN_EV_REP);
-	KUNIT_EXPECT_EQ(test, fake.pushed, 2U);
+	KUNIT_EXPECT_EQ(test, conns.pushed, 2U);
 }
 
 /* Memory for a connection may be what writing back dirty pages waits for. */
@@ -476,9 +391,9 @@ static void links_are_made_without_waiting_for_io(struct kunit *test)
 	event(conn, IPOIB_CONN_EV_LOST);
 	send_to(test, 1, 1);
 	settle();			/* by the answer of the SA */
-	KUNIT_EXPECT_EQ(test, fake.links, 2U);
+	KUNIT_EXPECT_EQ(test, conns.links, 2U);
 	event(conn, IPOIB_CONN_EV_MOVED);
-	KUNIT_EXPECT_EQ(test, fake.links, 3U);
+	KUNIT_EXPECT_EQ(test, conns.links, 3U);
 	KUNIT_EXPECT_EQ(test, fake.without_noio, 0U);
 }
 
@@ -487,7 +402,7 @@ static void no_memory_means_datagrams(struct kunit *test)
 	fake.refuse = true;
 	KUNIT_EXPECT_TRUE(test, send_to(test, 1, 0));
 	settle();
-	KUNIT_EXPECT_EQ(test, fake.datagrams, 1U);
+	KUNIT_EXPECT_EQ(test, conns.datagrams, 1U);
 	KUNIT_EXPECT_EQ(test, conn_to(1)->state, IPOIB_CONN_DATAGRAM);
 }
 
@@ -502,9 +417,9 @@ static void mode_switched_off(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ipoib_cm_set_mode(world->intf, false), 0);
 	rtnl_unlock();
 	settle();
-	KUNIT_EXPECT_EQ(test, fake.datagrams, 2U);
+	KUNIT_EXPECT_EQ(test, conns.datagrams, 2U);
 	KUNIT_EXPECT_TRUE(test, list_empty(&world->intf->cm->conn_list));
-	KUNIT_EXPECT_EQ(test, fake.links, fake.ended);
+	KUNIT_EXPECT_EQ(test, conns.links, conns.ended);
 }
 
 static void a_thousand_peers(struct kunit *test)
@@ -514,20 +429,20 @@ static void a_thousand_peers(struct kunit *test)
 
 	for (i = 1; i <= THOUSAND; i++)
 		connect_to(test, i);
-	KUNIT_EXPECT_EQ(test, fake.links, (u32)THOUSAND);
+	KUNIT_EXPECT_EQ(test, conns.links, (u32)THOUSAND);
 	for (i = 1; i <= THOUSAND; i++)
 		lost += !send_to(test, i, i);
 	KUNIT_EXPECT_EQ(test, lost, 0U);
-	KUNIT_EXPECT_EQ(test, fake.pushed, 2U * THOUSAND);
-	KUNIT_EXPECT_EQ(test, fake.datagrams + world->dropped, 0U);
+	KUNIT_EXPECT_EQ(test, conns.pushed, 2U * THOUSAND);
+	KUNIT_EXPECT_EQ(test, conns.datagrams + world->dropped, 0U);
 	kunit_info(test, "%zu bytes for each of %u connections, besides its link",
 		   ksize(conn_to(1)), THOUSAND);
 	conn_to(7)->used = jiffies - CONN_IDLE - HZ;	/* one of them is idle */
 	ipoib_conns_tick(cm);
 	KUNIT_EXPECT_NULL(test, conn_to(7));
-	KUNIT_EXPECT_EQ(test, fake.ended, 1U);
+	KUNIT_EXPECT_EQ(test, conns.ended, 1U);
 	ipoib_conns_event(cm, IPOIB_CONN_EV_STOP);
-	KUNIT_EXPECT_EQ(test, fake.ended, (u32)THOUSAND);
+	KUNIT_EXPECT_EQ(test, conns.ended, (u32)THOUSAND);
 	KUNIT_EXPECT_TRUE(test, list_empty(&cm->conn_list));
 }
 

@@ -5,12 +5,9 @@
  * chance, all that flushes. Destinations, paths and connections are the driver's own; the
  * SA, the links and the ring are fakes. KASAN and the counts at the end are the judges.
  */
-#define CONFIG_OPENIPOIB_CM 1
 #include <linux/prandom.h>
 
-#include "ipoib_world.h"
-
-#include "cm_tx.h"
+#include "ipoib_conn_world.h"
 
 typedef void (*path_callback)(int status, struct sa_path_rec *rec, compat_num_prs num_prs,
 			      void *context);
@@ -18,15 +15,10 @@ typedef void (*path_callback)(int status, struct sa_path_rec *rec, compat_num_pr
 static int fake_path_rec_get(struct sa_path_rec *rec, path_callback callback, void *context,
 			     struct ib_sa_query **query);
 static void fake_cancel_query(struct ib_sa_query *query);
-static struct ib_cq *fake_create_cq(const struct ib_cq_init_attr *attr);
-
 #define ib_sa_path_rec_get(client, ca, port, rec, mask, timeout, gfp, callback, context, query) \
 	fake_path_rec_get(rec, callback, context, query)
 #define ib_sa_cancel_query(id, query) fake_cancel_query(query)
 #define ib_init_ah_attr_from_path(ca, port, rec, attr, gid) ((void)(attr), 0)
-#undef ib_create_cq
-#define ib_create_cq(ca, handler, event, context, attr) fake_create_cq(attr)
-#define ib_destroy_cq(cq) kfree(cq)
 #include "dest.c"
 #include "path.c"
 #include "cm_conn.c"
@@ -40,8 +32,6 @@ static struct ib_cq *fake_create_cq(const struct ib_cq_init_attr *attr);
 #define QPNS		3	/* interfaces of a peer */
 #define ROOM		64
 
-unsigned int ipoib_nonsrq_connections = 128;
-
 /* A question that the SA has not answered. */
 struct question {
 	path_callback callback;
@@ -52,12 +42,7 @@ struct question {
 static struct {
 	struct rnd_state chance;
 	struct question questions[PEERS];
-	u32 room;
-	u32 links;
-	u32 ended;
 	u32 destroyed;
-	u32 pushed;
-	u32 datagrams;
 } fake;
 
 static u32 chance(u32 of)
@@ -95,47 +80,19 @@ static void fake_cancel_query(struct ib_sa_query *query)
 		answer(asked, -EINTR, 0);
 }
 
-static struct ib_cq *fake_create_cq(const struct ib_cq_init_attr *attr)
-{
-	return kzalloc(sizeof(struct ib_cq), GFP_KERNEL);
-}
-
 struct ipoib_cm_tx *ipoib_cm_tx_create(struct ipoib_conn *conn)
 {
-	struct ipoib_cm_tx *link;
-
 	/* as the request does */
 	if (!conn->path->dest.ah || !sa_path_get_dlid(&conn->path->current_rec))
 		return ERR_PTR(-EINVAL);
-	link = kzalloc(sizeof(*link), GFP_KERNEL);
-	if (!link)
-		return ERR_PTR(-ENOMEM);
-	link->conn = conn;
-	fake.links++;
-	return link;
-}
-
-void ipoib_cm_tx_end(struct ipoib_cm_tx *link, bool graceful)
-{
-	fake.ended++;
-	kfree(link);
-}
-
-bool ipoib_cm_tx_usable(const struct ipoib_cm_tx *link)
-{
-	return !link->broken;
-}
-
-bool ipoib_cm_has_room(const struct ipoib_intf *intf)
-{
-	return fake.room;
+	return fake_link(conn);
 }
 
 void ipoib_cm_push(struct ipoib_txq *txq, struct ipoib_conn *conn, struct sk_buff *skb)
 {
 	conn->link->head++;
-	fake.pushed++;
-	fake.room--;
+	conns.pushed++;
+	conns.room--;
 	kfree_skb(skb);
 }
 
@@ -145,7 +102,7 @@ void ipoib_tx_datagram(struct ipoib_txq *txq, struct sk_buff *skb)
 	union ib_gid gid = ipoib_hwaddr_gid(skb->data);
 	struct ipoib_dest *dest = ipoib_dest_find(intf, &gid);
 
-	fake.datagrams++;
+	conns.datagrams++;
 	if (!dest)
 		dest = ipoib_path_create(intf, &gid);
 	if (!dest) {
@@ -160,49 +117,6 @@ void ipoib_tx_datagram(struct ipoib_txq *txq, struct sk_buff *skb)
 		ipoib_dest_wait_for_room(intf, dest);
 	if (!dest->ah || test_bit(IPOIB_PATH_STALE, &ipoib_path_of(dest)->state))
 		ipoib_path_resolve(ipoib_path_of(dest));
-}
-
-void ipoib_cm_doorbell(struct ipoib_txq *txq)
-{
-}
-
-void ipoib_cm_tx_tick(struct ipoib_cm *cm)
-{
-}
-
-int ipoib_cm_rx_start(struct ipoib_cm *cm)
-{
-	return 0;
-}
-
-void ipoib_cm_rx_stop(struct ipoib_cm *cm)
-{
-}
-
-void ipoib_cm_rx_tick(struct ipoib_cm *cm)
-{
-}
-
-int ipoib_cm_rxq_create(struct ipoib_cm *cm)
-{
-	return 0;
-}
-
-void ipoib_cm_rxq_destroy(struct ipoib_cm *cm)
-{
-}
-
-u32 ipoib_cm_rxq_frame_max(const struct ipoib_cm_rxq *rxq)
-{
-	return IPOIB_CM_FRAME_MAX;
-}
-
-void ipoib_tx_comp_handler(struct ib_cq *cq, void *context)
-{
-}
-
-void ipoib_intf_update_mtu(struct ipoib_intf *intf, bool connected)
-{
 }
 
 struct order {
@@ -342,7 +256,7 @@ static void completions(void)
 	struct ipoib_intf *intf = world->intf;
 
 	ipoib_tx_lock_all(intf->dev);
-	fake.room = chance(ROOM);
+	conns.room = chance(ROOM);
 	intf->txq[0].tail += chance(intf->txq[0].head - intf->txq[0].tail + 1);
 	rcu_read_lock();
 	ipoib_dest_send_backlog(intf);
@@ -435,6 +349,7 @@ static int setup(struct kunit *test)
 	if (err)
 		return err;
 	memset(&fake, 0, sizeof(fake));
+	memset(&conns, 0, sizeof(conns));
 	prandom_seed_state(&fake.chance, SEED);
 	world->ring = true;
 	world->ca->attrs.max_srq = 1;
@@ -454,7 +369,7 @@ static void teardown(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, list_empty(&intf->cm->conn_list));
 		KUNIT_EXPECT_TRUE(test, list_empty(&intf->cm->backlog));
 		KUNIT_EXPECT_TRUE(test, list_empty(&intf->backlog));
-		KUNIT_EXPECT_EQ(test, fake.links, fake.ended);
+		KUNIT_EXPECT_EQ(test, conns.links, conns.ended);
 		ipoib_cm_destroy(intf);
 	}
 	world_destroy(test);
@@ -468,10 +383,10 @@ static void flushed_by_chance(struct kunit *test)
 		step(test);
 	world_settle();
 	kunit_info(test, "%u packets through %u connections, %u datagrams, %u paths forgotten",
-		   fake.pushed, fake.links, fake.datagrams, fake.destroyed);
-	KUNIT_EXPECT_GT(test, fake.pushed, 50U);
-	KUNIT_EXPECT_GT(test, fake.links, 100U);
-	KUNIT_EXPECT_GT(test, fake.datagrams, 100U);
+		   conns.pushed, conns.links, conns.datagrams, fake.destroyed);
+	KUNIT_EXPECT_GT(test, conns.pushed, 50U);
+	KUNIT_EXPECT_GT(test, conns.links, 100U);
+	KUNIT_EXPECT_GT(test, conns.datagrams, 100U);
 	KUNIT_EXPECT_GT(test, fake.destroyed, 100U);
 }
 
