@@ -5,22 +5,9 @@
 # usage: guest-insn.sh up | mode datagram|connected | probe PROBE udp|tcp BYTES COUNT BATCHES
 set -euo pipefail
 
+source "$(dirname "$0")/guest-lib.sh"
+
 HERE=10.13.0.1 THERE=10.13.0.2
-
-die() {
-	echo "guest-insn.sh: $*" >&2
-	exit 1
-}
-
-# wait_for SECONDS COMMAND...: until COMMAND succeeds, or end with an error
-wait_for() {
-	local end=$((SECONDS + $1))
-	shift
-	until "$@" >/dev/null 2>&1; do
-		((SECONDS < end)) || die "waited in vain for: $*"
-		sleep 0.05
-	done
-}
 
 # netdev HCA: its IPoIB interface, whatever the order in which they were made
 netdev() {
@@ -45,9 +32,7 @@ reached() {
 }
 
 up() {
-	ip link add va mtu 9000 type veth peer name vb mtu 9000
-	ip link set va up
-	ip link set vb up
+	veth_up
 	rdma link add sib8 type sib netdev va
 	rdma link add sib9 type sib netdev vb
 	"$(dirname "$0")/../../scripts/lablib/lab-sm" start 8

@@ -6,22 +6,9 @@
 # run prints how many nanoseconds the client took.
 set -euo pipefail
 
+source "$(dirname "$0")/guest-lib.sh"
+
 PORT=18600
-
-die() {
-	echo "guest-rxe.sh: $*" >&2
-	exit 1
-}
-
-# wait_for SECONDS COMMAND...: until COMMAND succeeds, or end with an error
-wait_for() {
-	local end=$((SECONDS + $1))
-	shift
-	until "$@" >/dev/null 2>&1; do
-		((SECONDS < end)) || die "waited in vain for: $*"
-		sleep 0.05
-	done
-}
 
 port_is() {
 	[[ $(<"/sys/class/infiniband/$1/ports/1/state") == *"$2" ]]
@@ -49,9 +36,7 @@ route_through_veth() {
 
 up() {
 	if [[ ! -e /sys/class/net/va ]]; then
-		ip link add va mtu 9000 type veth peer name vb mtu 9000
-		ip link set va up
-		ip link set vb up
+		veth_up
 		route_through_veth
 	fi
 	rdma link add "${1}8" type "$1" netdev va
