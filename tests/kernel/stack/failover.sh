@@ -10,6 +10,7 @@
 #
 # clock: jump
 source "$STACK/fabric-lib.sh"
+source "$STACK/crowd-lib.sh"
 
 # h0 and h1 are those of one host, h2 and h3 of the other; h4 has the subnet manager.
 HOSTS=(0 1 2 3 4)
@@ -17,7 +18,6 @@ HOSTS=(0 1 2 3 4)
 # pings take a second each to find out
 LIMIT=10
 CROWD=4
-ASK=() ANSWER=() ASKERS=() SERVERS=()
 
 cat >/run/topology <<-END
 	Switch 8 "S-1"	# "leaf"
@@ -99,26 +99,6 @@ everybody() {
 	done
 }
 
-# crowd HOST: TCP connections to the other one
-crowd() {
-	local host=$1
-	at $((1 - host)) "$STACK/crowd.py" serve 0.0.0.0 7000 &
-	SERVERS+=($!)
-	wait_for 20 at $((1 - host)) bash -c 'ss -Hltn | grep -q :7000'
-	mkfifo "/run/questions$host" "/run/answers$host"
-	at "$host" "$STACK/crowd.py" ask "10.0.0.$((2 - host))" 7000 "$CROWD" <"/run/questions$host" \
-		>"/run/answers$host" 2>"/run/asker$host" &
-	ASKERS+=($!)
-}
-
-# talk HOST: to its crowd. Who is started later keeps its questions open.
-talk() {
-	local ask answer
-	exec {ask}>"/run/questions$1" {answer}<"/run/answers$1"
-	ASK[$1]=$ask
-	ANSWER[$1]=$answer
-}
-
 reached() {
 	ping -c 1 -W 1 10.0.0.2 && at 1 ping -c 1 -W 1 10.0.0.1 &&
 		ping -c 1 -W 1 fd00::2 && at 1 ping -c 1 -W 1 fd00::1
@@ -194,8 +174,8 @@ bond 0 sib0 sib1
 bond 1 sib2 sib3
 wait_for 30 all_links
 wait_for 30 reached
-crowd 0
-crowd 1
+crowd 0 1 10.0.0.2 "$CROWD"
+crowd 1 0 10.0.0.1 "$CROWD"
 talk 0
 talk 1
 everybody "at first"

@@ -8,6 +8,7 @@
 # clock: jump
 # run: by name
 source "$STACK/lib.sh"
+source "$STACK/crowd-lib.sh"
 
 SWITCHES=${SWITCHES:-1000}
 SEED=${SEED:-$(od -An -N2 -tu2 /dev/urandom | tr -d ' ')}
@@ -15,7 +16,6 @@ CONNECTIONS=8	# each way
 OCTETS=20000	# of a question, and of its answer
 MTUS=(2044 4092 9000 20000 65520)
 MODE=([1]=datagram [2]=datagram)
-ASK=() ANSWER=() ASKERS=() SERVERS=()
 
 # at SIDE COMMAND...: the command, there
 at() {
@@ -58,26 +58,6 @@ stat() {
 	at "$1" ethtool -S "ib$(($1 - 1))" | sed -n "s/^ *$2: //p"
 }
 
-# crowd SIDE: connections to the other one
-crowd() {
-	local side=$1
-	at $((3 - side)) "$STACK/crowd.py" serve 0.0.0.0 7000 &
-	SERVERS+=($!)
-	wait_for 20 at $((3 - side)) bash -c 'ss -Hltn | grep -q :7000'
-	mkfifo "/run/questions$side" "/run/answers$side"
-	at "$side" "$STACK/crowd.py" ask "10.0.0.$((3 - side))" 7000 "$CONNECTIONS" "$OCTETS" \
-		<"/run/questions$side" >"/run/answers$side" 2>"/run/asker$side" &
-	ASKERS+=($!)
-}
-
-# talk SIDE: to its crowd. Who is started later keeps its questions open.
-talk() {
-	local ask answer
-	exec {ask}>"/run/questions$1" {answer}<"/run/answers$1"
-	ASK[$1]=$ask
-	ANSWER[$1]=$answer
-}
-
 questions() {
 	echo >&"${ASK[1]}"
 	echo >&"${ASK[2]}"
@@ -114,8 +94,8 @@ step "$((2 * CONNECTIONS)) connections"
 COUNT=([1]=0 [2]=0)
 done=0
 changes=0
-crowd 1
-crowd 2
+crowd 1 2 10.0.0.2 "$CONNECTIONS" "$OCTETS"
+crowd 2 1 10.0.0.1 "$CONNECTIONS" "$OCTETS"
 talk 1
 talk 2
 questions
