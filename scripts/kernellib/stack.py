@@ -36,6 +36,9 @@ PROGRAMS = {"bond": ("ib-bond",), "ha": ("ipoib-ha",), "ha-soak": ("ipoib-ha", *
             **dict.fromkeys(("fabric", "failover", "fat-tree", "groups", "handover", "partitions",
                             "peers", "soak", "thousand"), FABRIC)}
 
+# Scenarios with programs that must not be installed here
+UNPACKED = ("managers",)
+
 _printing = threading.Lock()
 
 
@@ -54,7 +57,18 @@ def build_programs(chosen: list[str]) -> None:
         raise build.BuildError(str(error)) from None
 
 
-def run_one(name: str, tree: Path, mirror: Path) -> junit.Case:
+def unpacked(chosen: list[str]) -> str:
+    """The folder of programs that are not installed, if a scenario has them."""
+    if not set(chosen) & set(UNPACKED):
+        return ""
+    done = subprocess.run([build.TOP / "scripts/unpack-programs"], text=True,
+                          stdout=subprocess.PIPE, check=False)
+    if done.returncode:
+        raise build.BuildError("NetworkManager and ifupdown are not there to be tested")
+    return done.stdout.strip()
+
+
+def run_one(name: str, tree: Path, mirror: Path, folder: str) -> junit.Case:
     """Run a scenario; print what it printed when it is done."""
     script = SCENARIOS / f"{name}.sh"
     out = uml.RESULTS / f"stack-{name}"
@@ -67,7 +81,7 @@ def run_one(name: str, tree: Path, mirror: Path) -> junit.Case:
          "--env", f"IB_FRAMES={programs.BIN}/ib-frames", "--env", f"OPENIB={programs.BIN}/openib",
          "--env", f"IPOIB_HA={programs.BIN}/ipoib-ha",
          "--env", f"IBFABRIC={programs.BIN}/ibfabric",
-         "--env", f"IB_BOND={programs.BIN}/ib-bond",
+         "--env", f"IB_BOND={programs.BIN}/ib-bond", "--env", f"PROGRAMS={folder}",
          *(word for knob in KNOBS if knob in os.environ
            for word in ("--env", f"{knob}={os.environ[knob]}")),
          "--env", f"SIB_KO={mirror}/drivers/sib/sib.ko",
@@ -93,7 +107,8 @@ def run(args) -> int:
     with uml.exclusive(), ThreadPoolExecutor(min(AT_ONCE, os.cpu_count() or 1)) as pool:
         mirror = uml.modules(tree)
         build_programs(chosen)
-        cases = list(pool.map(lambda name: run_one(name, tree, mirror), chosen))
+        folder = unpacked(chosen)
+        cases = list(pool.map(lambda name: run_one(name, tree, mirror, folder), chosen))
     return junit.finish("stack", cases, args.junit)
 
 
