@@ -58,14 +58,14 @@ def build_programs(chosen: list[str]) -> None:
 
 
 def unpacked(chosen: list[str]) -> str:
-    """The folder of programs that are not installed, if a scenario has them."""
+    """The folder of programs that are not installed, if a scenario has them.
+
+    Where they cannot be had, only that scenario fails.
+    """
     if not set(chosen) & set(UNPACKED):
         return ""
-    done = subprocess.run([build.TOP / "scripts/unpack-programs"], text=True,
-                          stdout=subprocess.PIPE, check=False)
-    if done.returncode:
-        raise build.BuildError("NetworkManager and ifupdown are not there to be tested")
-    return done.stdout.strip()
+    return subprocess.run([build.TOP / "scripts/unpack-programs"], text=True,
+                          stdout=subprocess.PIPE, check=False).stdout.strip()
 
 
 def run_one(name: str, tree: Path, mirror: Path, folder: str) -> junit.Case:

@@ -21,8 +21,9 @@ is() {
 
 # has DEVICE MODE MTU PKEY ADDRESS: before long, and its peer is reached
 has() {
-	wait_for 30 test -e /sys/class/net/$1
-	wait_for 30 is $1 $2 $3 $4
+	# NetworkManager is slow to start on a kernel with KASAN.
+	wait_for 120 test -e /sys/class/net/$1
+	wait_for 120 is $1 $2 $3 $4
 	wait_for 30 ping -c 1 -W 1 $5
 	echo "$1: $2, MTU $3, P_Key $4"
 }
@@ -55,10 +56,11 @@ manager_start() {
 	chmod 600 $SYSTEM/*
 	/lib/systemd/systemd-udevd --daemon
 	udevadm trigger --settle --subsystem-match=net --action=add
-	NetworkManager --no-daemon --config=/run/NetworkManager.conf >/run/manager.log 2>&1 &
+	NetworkManager --debug --log-level=INFO --config=/run/NetworkManager.conf >/run/manager.log 2>&1 &
 	MANAGER=$!
 }
 
+[[ -n $PROGRAMS ]] || fail "scripts/unpack-programs has not got the programs"
 partitions blue=0x1
 stack_up
 other_ends
