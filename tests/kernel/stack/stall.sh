@@ -51,12 +51,12 @@ hang() {
 	step "$1 of the queues complete nothing"
 	echo $1 >/sys/kernel/debug/sib/sib0/hang_sends
 	begin=${EPOCHREALTIME/./}
-	wait_for 20 stalls_are $(($(stat tx_stalls) + 1))
+	wait_for 40 stalls_are $(($(stat tx_stalls) + 1))
 	echo "noticed after $(since $begin) ms"
 	begin=${EPOCHREALTIME/./}
-	wait_for 10 ping -c 1 -W 1 10.0.0.2
+	wait_for 20 ping -c 1 -W 1 10.0.0.2
 	before=$(received)
-	wait_for 10 more_received $((before + 500))
+	wait_for 20 more_received $((before + 500))
 	echo "goes on after $(since $begin) ms"
 	[[ $(cat /sys/kernel/debug/sib/sib0/hang_sends) == 0 ]] || fail "no more queues than that send"
 }
