@@ -86,6 +86,20 @@ static void queues_free(struct sib_qp *qp)
 	sib_ring_free(&qp->sq);
 }
 
+/*
+ * What is granted. Inline data take the place of the gather entries, so there is room
+ * for them in any case, as programs expect that do not ask.
+ */
+static void cap_grant(struct ib_qp_cap *cap, bool shared)
+{
+	cap->max_inline_data = max_t(u32, cap->max_inline_data,
+				     cap->max_send_sge * sizeof(struct ib_sge));
+	if (!shared)
+		return;
+	cap->max_recv_wr = 0;
+	cap->max_recv_sge = 0;
+}
+
 static bool is_connected(enum ib_qp_type type)
 {
 	return type == IB_QPT_RC || type == IB_QPT_UC;
@@ -112,11 +126,9 @@ int sib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_ud
 		err = sib_limit_take(&dev->limit, SIB_KIND_QP);
 	if (err)
 		return err;
-	if (init->srq) {
-		init->cap.max_recv_wr = 0;
-		init->cap.max_recv_sge = 0;
+	cap_grant(&init->cap, init->srq);
+	if (init->srq)
 		qp->srq = to_ssrq(init->srq);
-	}
 	INIT_LIST_HEAD(&qp->tx);
 	INIT_LIST_HEAD(&qp->late);
 	qp->mem.mem = &dev->mem;

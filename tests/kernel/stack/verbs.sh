@@ -19,6 +19,8 @@ perf ib_read_bw -s 65536 -n 50
 perf ib_atomic_bw -A CMP_AND_SWAP -n 50
 pair 7174 rping -s -a 10.0.0.1 -C 30 -V -S 4000 -- \
 	"${N[@]}" rping -c -a 10.0.0.1 -C 30 -V -S 4000
+# It sends inline data that it has asked no room for.
+pair 7471 rdma_xserver -c r -- "${N[@]}" rdma_xclient -s 10.0.0.1 -c r
 for hca in sib0 sib1; do
 	for name in rc_rx_refused rc_tx_nak rc_rx_gap rx_malformed rx_opcode; do
 		[[ $(counter $hca $name) == 0 ]] || fail "$hca: $name is $(counter $hca $name)"
