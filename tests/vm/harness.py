@@ -129,12 +129,16 @@ class Background:
 
     def __exit__(self, *_):
         if self.process.poll() is None:
-            self.process.terminate()
-            try:
-                self.process.communicate(timeout=stretched(15))
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.communicate()
+            self._end()
+
+    def _end(self):
+        """End it, and what it has started; what it printed."""
+        self.process.terminate()
+        try:
+            return self.process.communicate(timeout=stretched(15))
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return self.process.communicate()
 
     def line(self, timeout=30):
         """The next line the command prints."""
@@ -164,8 +168,7 @@ class Background:
         try:
             out, err = self.process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
-            self.process.kill()
-            out, err = self.process.communicate()
+            out, err = self._end()
             raise AssertionError(f"{self.host}: {shlex.join(self.argv)}: "
                                  f"not done within {timeout} s\n{out}{err}") from None
         return Result(self.host, self.argv, self.process.returncode, out, err)

@@ -57,6 +57,7 @@ def at(lab, place):
 def _listens(lab, host, ready):
     kind, _, port = ready.partition(" ")
     seen = {"tcp": f"ss -Hltn 'sport = {port}' | grep -q .",
+            "udp": f"ss -Hlun 'sport = {port}' | grep -q .",
             "cm": f"rdma resource show cm_id | grep -q 'LISTEN.*:{port} '"}[kind]
     return lab.ok(host, "sh", "-c", seen)
 
