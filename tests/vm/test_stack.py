@@ -3,6 +3,11 @@
 
 import pytest
 
+from harness import HOSTS, ipv4
+
+SMC_PORT = 7878
+SMC_OCTETS = 4 << 20
+
 pytestmark = pytest.mark.full
 
 
@@ -22,3 +27,16 @@ def test_driver_and_speed(lab):
     assert info["bus-info"] in lab.out("h1", "readlink", "-f", "/sys/class/infiniband/sib0/device")
     rate = float(lab.read("h1", "/sys/class/infiniband/sib0/ports/1/rate").split()[0])
     assert f"Speed: {rate * 1000:.0f}Mb/s" in lab.out("h1", "ethtool", "ib0")
+
+
+@pytest.mark.labs(drivers=["ours", "intree"])
+def test_af_smc_falls_back_to_tcp(lab):
+    """SMC-R is for RoCE: over an IPoIB interface its sockets find TCP by themselves."""
+    with lab.helper_background("h1", "smc.py", "hear", ipv4("h1"), SMC_PORT) as ear:
+        assert ear.line() == "ready"
+        asked = lab.helper("h2", "smc.py", "ask", ipv4("h1"), SMC_PORT, SMC_OCTETS)
+        assert asked.out == "TCP\n", str(asked)
+        heard = ear.finish()
+        assert heard.status == 0 and heard.out == "TCP\n", str(heard)
+    for host in HOSTS:
+        lab.wait(host, "modprobe -r smc_diag smc", 20, "the modules of AF_SMC are not in use")
