@@ -3,11 +3,13 @@
 # In a guest: two IPoIB interfaces on the HCAs at the ends of a veth pair, the second in
 # a network namespace, and insn-probe between them. Used by tests/bench/insn.
 # usage: guest-insn.sh up | mode datagram|connected | probe PROBE udp|tcp BYTES COUNT BATCHES
+#        guest-insn.sh crowd | crowd-probe PROBE NEIGHBOURS BYTES COUNT BATCHES | slab
 set -euo pipefail
 
 source "$(dirname "$0")/guest-lib.sh"
 
 HERE=10.13.0.1 THERE=10.13.0.2
+CROWD=10.14.0.0
 
 # netdev HCA: its IPoIB interface, whatever the order in which they were made
 netdev() {
@@ -69,7 +71,29 @@ probe() {
 	"$1" "$2" there $THERE "${@:3}"
 }
 
+# The other interface answers for all addresses of a network: each is a neighbour, and
+# none of them is asked again while it is counted.
+crowd() {
+	local limit
+	for limit in 1 2 3; do
+		echo 100000 >/proc/sys/net/ipv4/neigh/default/gc_thresh$limit
+	done
+	echo 36000 >/proc/sys/net/ipv4/neigh/here/base_reachable_time
+	there ip route add local $CROWD/16 dev lo
+	ip route add $CROWD/16 dev here
+}
+
+crowd-probe() {
+	"$1" udp there $CROWD "${@:3}" "$2"
+}
+
+# Neighbours of the interface, and octets of the kernel's small objects
+slab() {
+	echo "$(ip -4 neigh show dev here nud reachable | wc -l)" \
+		"$(awk '/^Slab:/ {print $2 * 1024}' /proc/meminfo)"
+}
+
 case ${1:-} in
-up | mode | probe) "$@" ;;
-*) die "usage: up | mode MODE | probe PROBE udp|tcp BYTES COUNT BATCHES" ;;
+up | mode | probe | crowd | crowd-probe | slab) "$@" ;;
+*) die "no such word: ${1:-}" ;;
 esac
