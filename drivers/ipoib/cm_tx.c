@@ -19,11 +19,15 @@
 #define LINK_CM_RETRIES		4
 
 /*
- * RFC 4755 section 7.1 warns of retries that outlast those of TCP. With the ack
- * timeout of the path, these end within a second or two; they bridge what a
- * switch loses while it is reprogrammed.
+ * RFC 4755 section 7.1 warns of retries that outlast those of TCP. These end within a
+ * second or two; they bridge what a switch loses while it is reprogrammed.
  */
 #define LINK_RETRIES		3
+/*
+ * 4.096 us * 2^17, half a second. A path may ask for longer, but what nobody answers holds
+ * up the transmit queue, and must be given up before the stack takes that for stalled.
+ */
+#define LINK_ACK_TIMEOUT_MAX	17
 /* A receiver without buffers is a slow one, not a dead one. */
 #define LINK_RNR_RETRIES	6
 
@@ -35,8 +39,10 @@ static int link_set_state(struct ipoib_cm_tx *link, enum ib_qp_state state)
 	err = ib_cm_init_qp_attr(link->id, &attr, &mask);
 	if (err)
 		return err;
-	if (state == IB_QPS_RTS)
+	if (state == IB_QPS_RTS) {
 		attr.rnr_retry = LINK_RNR_RETRIES;
+		attr.timeout = min_t(u8, attr.timeout, LINK_ACK_TIMEOUT_MAX);
+	}
 	return ib_modify_qp(link->qp, &attr, mask);
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * Connections on a HCA with a long table of P_Keys: neither asking for one nor
- * accepting one looks through it, since each entry may be a command to the HCA. The
- * verbs and the CM are fakes; the table is searched by the core's own functions.
+ * accepting one looks through it, since each entry may be a command to the HCA. And
+ * how long one waits for a peer that is silent. The verbs and the CM are fakes; the table
+ * is searched by the core's own functions.
  */
 #define CONFIG_OPENIPOIB_CM 1
 #include "ipoib_world.h"
@@ -13,6 +14,7 @@ static struct ib_cq *fake_create_cq(const struct ib_cq_init_attr *attr);
 static struct ib_qp *fake_create_qp(const struct ib_qp_init_attr *init);
 static int fake_modify_qp(const struct ib_qp_attr *attr, int mask);
 static struct ib_cm_id *fake_create_cm_id(ib_cm_handler handler, void *context);
+static int fake_init_qp_attr(struct ib_qp_attr *attr, int *mask);
 
 #undef ib_create_cq
 #define ib_create_cq(ca, handler, event, context, attr) fake_create_cq(attr)
@@ -23,9 +25,8 @@ static struct ib_cm_id *fake_create_cm_id(ib_cm_handler handler, void *context);
 #define ib_create_cm_id(ca, handler, context) fake_create_cm_id(handler, context)
 #define ib_destroy_cm_id(id) kfree(id)
 #define ib_cm_listen(id, service) ((void)(service), 0)
-#define ib_cm_init_qp_attr(id, attr, mask) (*(mask) = (attr)->qp_state == IB_QPS_INIT ? \
-						      IB_QP_PKEY_INDEX : 0, 0)
-#define ib_send_cm_req(id, req) ((void)(req), hca.reqs++, 0)
+#define ib_cm_init_qp_attr(id, attr, mask) fake_init_qp_attr(attr, mask)
+#define ib_send_cm_req(id, req) (hca.retries = (req)->retry_count, hca.reqs++, 0)
 #define ib_send_cm_rep(id, rep) ((void)(rep), hca.reps++, 0)
 #define ib_send_cm_rtu(id, data, len) (hca.rtus++, 0)
 #define ib_send_cm_rej(id, why, info, info_len, data, len) (hca.rejs++)
@@ -44,6 +45,9 @@ static struct {
 	u32 reps;
 	u32 rtus;
 	u32 rejs;
+	u8 path_timeout;	/* for an acknowledgement: 4.096 us * 2^n */
+	u8 timeout;		/* of the newest queue pair that sends */
+	u8 retries;
 	ib_cm_handler listener;
 	struct ib_cm_id *id;	/* the newest */
 	struct ipoib_path path;
@@ -75,8 +79,22 @@ static struct ib_qp *fake_create_qp(const struct ib_qp_init_attr *init)
 	return qp;
 }
 
+static int fake_init_qp_attr(struct ib_qp_attr *attr, int *mask)
+{
+	*mask = 0;
+	if (attr->qp_state == IB_QPS_INIT)
+		*mask = IB_QP_PKEY_INDEX;
+	if (attr->qp_state == IB_QPS_RTS) {
+		attr->timeout = hca.path_timeout;
+		*mask = IB_QP_TIMEOUT;
+	}
+	return 0;
+}
+
 static int fake_modify_qp(const struct ib_qp_attr *attr, int mask)
 {
+	if (mask & IB_QP_TIMEOUT)
+		hca.timeout = attr->timeout;
 	if (mask & IB_QP_PKEY_INDEX) {
 		hca.indices++;
 		hca.wrong_index += attr->pkey_index != PKEY_INDEX;
@@ -353,11 +371,32 @@ static void accepting_connections(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hca.queries, 0U);
 }
 
+/* The path says two seconds, as OpenSM's do: the transmit queue must not wait for four of them. */
+static void a_silent_peer_is_given_up_before_the_queue(struct kunit *test)
+{
+	u64 wait;
+
+	hca.path_timeout = 19;
+	KUNIT_ASSERT_NOT_NULL(test, connect(test));
+	KUNIT_ASSERT_GT(test, hca.timeout, 0);
+	wait = (4096ULL << hca.timeout) * (hca.retries + 1);
+	KUNIT_EXPECT_LT(test, wait, 5ULL * NSEC_PER_SEC);
+}
+
+static void the_path_may_want_less_time(struct kunit *test)
+{
+	hca.path_timeout = 14;
+	KUNIT_ASSERT_NOT_NULL(test, connect(test));
+	KUNIT_EXPECT_EQ(test, hca.timeout, 14);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(a_search_asks_for_every_entry),
 	KUNIT_CASE(asking_for_a_connection),
 	KUNIT_CASE(asking_again),
 	KUNIT_CASE(accepting_connections),
+	KUNIT_CASE(a_silent_peer_is_given_up_before_the_queue),
+	KUNIT_CASE(the_path_may_want_less_time),
 	{}
 };
 
