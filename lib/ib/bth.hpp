@@ -12,7 +12,11 @@ namespace openipoib::ib
 
 // The opcodes that IPoIB and management traffic use.
 enum class Opcode : std::uint8_t {
+    rcSendFirst = 0x00,
+    rcSendMiddle = 0x01,
+    rcSendLast = 0x02,
     rcSendOnly = 0x04,
+    rcAcknowledge = 0x11,
     udSendOnly = 0x64,
     udSendOnlyImmediate = 0x65,
 };

@@ -15,10 +15,17 @@ enum class MgmtClass : std::uint8_t {
     subnLid = 0x01,
     subnAdm = 0x03,
     perf = 0x04,
+    comm = 0x07,
     subnDirected = 0x81,
 };
 
-enum class Method : std::uint8_t { get = 0x01, set = 0x02, trap = 0x05, getResp = 0x81 };
+enum class Method : std::uint8_t {
+    get = 0x01,
+    set = 0x02,
+    send = 0x03,
+    trap = 0x05,
+    getResp = 0x81
+};
 
 struct Mad {
     static constexpr std::size_t headerSize = 24;

@@ -19,11 +19,12 @@ from . import build, uml
 SCENARIOS = build.TOP / "tests/kernel/stack"
 BY_NAME = "\n# run: by name\n"   # in a scenario that `stack` alone leaves out
 CLOCK = re.compile(r"^# clock: (\w+)$", re.MULTILINE)    # of uml-run, in a scenario
+MEMORY = re.compile(r"^# memory: (\w+)$", re.MULTILINE)  # of the guest, in a scenario
 LIMIT_SECONDS = 600
 # Of those that need another one
-LIMITS = {"ha-soak": 3600, "modes": 3600, "soak": 7200, "thousand": 5400}
+LIMITS = {"connections": 1800, "ha-soak": 3600, "modes": 3600, "soak": 7200, "thousand": 5400}
 # Of the environment, for a scenario that has them
-KNOBS = ("SOAK", "CROWD", "NEIGHBOURS", "HOURS", "SEED", "SWITCHES")
+KNOBS = ("SOAK", "CROWD", "NEIGHBOURS", "HOURS", "PEERS", "SEED", "SWITCHES")
 AT_ONCE = 2             # a scenario keeps one processor busy
 # What takes longest comes first, so that nothing is left to wait for at the end.
 LONGEST = ("kill", "verbs", "loss", "peers", "fault-make", "reload", "malformed", "fault",
@@ -31,8 +32,8 @@ LONGEST = ("kill", "verbs", "loss", "peers", "fault-make", "reload", "malformed"
 
 # Scenario: what it runs of ours, in user space
 FABRIC = ("ibfabric", "ibfabric-ctl")
-PROGRAMS = {"bond": ("ib-bond",), "ha": ("ipoib-ha",), "ha-soak": ("ipoib-ha", *FABRIC),
-            "malformed": ("ib-frames",), "openib": ("openib",),
+PROGRAMS = {"bond": ("ib-bond",), "connections": ("ib-peers",), "ha": ("ipoib-ha",),
+            "ha-soak": ("ipoib-ha", *FABRIC), "malformed": ("ib-frames",), "openib": ("openib",),
             **dict.fromkeys(("fabric", "failover", "fat-tree", "groups", "handover", "partitions",
                             "peers", "soak", "thousand"), FABRIC)}
 
@@ -72,12 +73,14 @@ def run_one(name: str, tree: Path, mirror: Path, folder: str) -> junit.Case:
     """Run a scenario; print what it printed when it is done."""
     script = SCENARIOS / f"{name}.sh"
     out = uml.RESULTS / f"stack-{name}"
-    clock = CLOCK.search(script.read_text(encoding="utf-8"))
+    text = script.read_text(encoding="utf-8")
+    clock, memory = CLOCK.search(text), MEMORY.search(text)
     start = time.monotonic()
     done = subprocess.run(
         [str(uml.RUN), "--kernel", str(tree), "--timeout",
          str(LIMITS.get(name, LIMIT_SECONDS)), "--out", str(out),
-         "--clock", clock[1] if clock else "real", "--env", f"STACK={SCENARIOS}",
+         "--clock", clock[1] if clock else "real", *(("--mem", memory[1]) if memory else ()),
+         "--env", f"STACK={SCENARIOS}", "--env", f"IB_PEERS={programs.BIN}/ib-peers",
          "--env", f"IB_FRAMES={programs.BIN}/ib-frames", "--env", f"OPENIB={programs.BIN}/openib",
          "--env", f"IPOIB_HA={programs.BIN}/ipoib-ha",
          "--env", f"IBFABRIC={programs.BIN}/ibfabric",
