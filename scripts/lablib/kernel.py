@@ -14,11 +14,13 @@ MODULES = Path("/lib/modules")
 # processor they may take: every deadline, of the lab and of tests, is stretched
 # by this. They run on two processors.
 TEST_KERNELS = {"test": 3, "debug": 8}
+# The same of User-Mode Linux, in which tests run that need no lab.
+UML = {"uml": 3}
 
 
 def slowness(name):
     """By how much deadlines for the kernel that a user calls @name are stretched."""
-    return TEST_KERNELS.get(Path(name).name, 1)
+    return (TEST_KERNELS | UML).get(Path(name).name, 1)
 
 
 @dataclass(frozen=True)
