@@ -21,6 +21,13 @@ static struct sib_umap *to_umap(struct rdma_user_mmap_entry *entry)
 	return container_of(entry, struct sib_umap, entry);
 }
 
+static void umap_free(struct sib_umap *map)
+{
+	vfree(map->mem);
+	kfree(map);
+}
+
+/* Consumes the memory if it fails. */
 static int offer(struct sib_umap *map, struct ib_udata *udata, size_t size)
 {
 	struct sib_ucontext *uc = rdma_udata_to_drv_context(udata, struct sib_ucontext, ibuc);
@@ -28,8 +35,10 @@ static int offer(struct sib_umap *map, struct ib_udata *udata, size_t size)
 	int err;
 
 	err = rdma_user_mmap_entry_insert(&uc->ibuc, &map->entry, size);
-	if (err)
+	if (err) {
+		umap_free(map);
 		return err;
+	}
 	offset = rdma_user_mmap_get_offset(&map->entry);
 	err = ib_copy_to_udata(udata, &offset, sizeof(offset));
 	if (err)
@@ -106,8 +115,5 @@ int sib_mmap(struct ib_ucontext *ibuc, struct vm_area_struct *vma)
  */
 void sib_mmap_free(struct rdma_user_mmap_entry *entry)
 {
-	struct sib_umap *map = to_umap(entry);
-
-	vfree(map->mem);
-	kfree(map);
+	umap_free(to_umap(entry));
 }
