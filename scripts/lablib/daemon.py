@@ -12,6 +12,7 @@ what is on the way, so writes here need not wait.
 """
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -280,10 +281,22 @@ def _log_to(path):
     os.close(null)
 
 
+def _close_foreign():
+    """Close what the caller of `lab` had open: it may wait for the end of a pipe.
+
+    What this program has opened itself would not have survived an exec.
+    """
+    for name in os.listdir("/proc/self/fd"):
+        fd = int(name)
+        with contextlib.suppress(OSError):  # the list itself was read through one
+            if fd > 2 and os.get_inheritable(fd):
+                os.close(fd)
+
+
 def start(plan):
     """Start the daemon in the background; returns when its guests run.
 
-    The daemon inherits what is open, such as locks, and keeps it for life.
+    The daemon keeps for life what this program has opened, such as locks.
     Raises LabError with the daemon's last words if it could not start.
     """
     log = state.logs() / "daemon.log"
@@ -297,6 +310,7 @@ def start(plan):
             if os.fork():
                 os._exit(0)
             _log_to(log)
+            _close_foreign()
             os.chdir("/")
             asyncio.run(Daemon(plan).run(ready_write))
         except LabError as error:
