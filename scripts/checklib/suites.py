@@ -14,6 +14,7 @@ from . import junit
 from .tree import BUILD, LOGS, TOP
 
 PYTEST = ["/usr/bin/python3", "-m", "pytest", "-v", "-p", "no:cacheprovider"]
+END_SECONDS = 60
 
 
 @dataclass
@@ -98,12 +99,15 @@ def all_suites():
     ]
 
 
-def _end(process):
-    """End a command and all it started."""
+def _end(process, wait):
+    """End a command and all it started. A suite may have a lab to take down first.
+
+    wait: process.wait, or process.communicate if nobody else reads what it says
+    """
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, number)
-            process.wait(20)
+            wait(timeout=END_SECONDS)
         except ProcessLookupError:
             return
         except subprocess.TimeoutExpired:
@@ -119,7 +123,7 @@ def _execute(suite, command, deadline, log):
 
     def expire():
         late.set()
-        _end(process)
+        _end(process, process.wait)
 
     timer = threading.Timer(max(1.0, deadline - time.monotonic()), expire)
     timer.start()
@@ -131,7 +135,8 @@ def _execute(suite, command, deadline, log):
             sys.stdout.flush()
         status = process.wait()
     except BaseException:
-        _end(process)
+        # It must not wait for somebody who reads its last words.
+        _end(process, process.communicate)
         raise
     finally:
         timer.cancel()

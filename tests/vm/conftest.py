@@ -10,6 +10,7 @@ Kernels: the first one of --kernel gets every test but those marked full, the
 others those marked smoke; --full gives all of them everything.
 """
 
+import signal
 import subprocess
 
 import pytest
@@ -170,10 +171,21 @@ class _Current:
         try:
             self.lab = Here(config) if config.kernel == "uml" else Lab(config)
         except (RuntimeError, subprocess.TimeoutExpired) as error:
-            subprocess.run([LAB, "down"], capture_output=True, timeout=60, check=False)
+            self._sweep()
             self.broken[config] = str(error)
             pytest.fail(str(error), pytrace=False)
         return self.lab
+
+    @staticmethod
+    def _sweep():
+        """End a lab that has not come up, or not yet."""
+        subprocess.run([LAB, "down"], capture_output=True, timeout=60, check=False)
+
+    def interrupted(self, _number, _frame):
+        """SIGTERM: the lab ends at once. Who waits for a guest then waits no longer."""
+        lab, self.lab = self.lab, None
+        (lab.down if lab else self._sweep)()
+        raise KeyboardInterrupt
 
     def discard(self, reason):
         """A test left the lab in a state that would fail all later ones: boot anew."""
@@ -195,6 +207,7 @@ class _Current:
 @pytest.fixture(scope="session")
 def current_lab():
     current = _Current()
+    signal.signal(signal.SIGTERM, current.interrupted)
     yield current
     current.end()
 
@@ -213,6 +226,8 @@ def lab(request, lab_config, current_lab):
     before = lab.state or snapshot(lab)
     lab.state = None
     yield lab
+    if current_lab.lab is not lab:  # interrupted
+        return
     after, problems = snapshot_and_splats(lab)
     problems += (lab.leaks() if request.node.is_last_case else []) + lab.splats()
     if problems:
