@@ -80,7 +80,7 @@ int ipoib_child_create(struct ipoib_intf *parent, u16 pkey)
 	if (snprintf(name, sizeof(name), "%s.%04x", parent->dev->name, pkey) >=
 	    (int)sizeof(name))
 		return -ENAMETOOLONG;
-	dev = alloc_netdev_mqs(sizeof(struct ipoib_intf), name,
+	dev = alloc_netdev_mqs(sizeof(struct rdma_netdev), name,
 			       NET_NAME_PREDICTABLE, ipoib_intf_setup,
 			       IPOIB_TXQ_MAX, 1);
 	if (!dev)

@@ -49,7 +49,7 @@ static const char stat_names[STAT_COUNT][ETH_GSTRING_LEN] = {
 
 static void get_drvinfo(struct net_device *dev, struct ethtool_drvinfo *info)
 {
-	struct ipoib_intf *intf = netdev_priv(dev);
+	struct ipoib_intf *intf = ipoib_priv(dev);
 
 	ib_get_device_fw_str(intf->ca, info->fw_version);
 	strscpy(info->driver, KBUILD_MODNAME, sizeof(info->driver));
@@ -87,7 +87,7 @@ static int lane_rate(u16 speed)
 static int get_link_ksettings(struct net_device *dev,
 			      struct ethtool_link_ksettings *settings)
 {
-	struct ipoib_intf *intf = netdev_priv(dev);
+	struct ipoib_intf *intf = ipoib_priv(dev);
 	struct ib_port_attr attr;
 	int lanes, rate;
 
@@ -114,7 +114,7 @@ static void get_ringparam(struct net_device *dev, struct ethtool_ringparam *ring
 			  struct kernel_ethtool_ringparam *kernel_ring,
 			  struct netlink_ext_ack *extack)
 {
-	struct ipoib_intf *intf = netdev_priv(dev);
+	struct ipoib_intf *intf = ipoib_priv(dev);
 
 	ring->rx_max_pending = ipoib_qp_ring_max(intf->ca);
 	ring->tx_max_pending = ipoib_qp_ring_max(intf->ca);
@@ -127,7 +127,7 @@ static int set_ringparam(struct net_device *dev, struct ethtool_ringparam *ring,
 			 struct kernel_ethtool_ringparam *kernel_ring,
 			 struct netlink_ext_ack *extack)
 {
-	struct ipoib_intf *intf = netdev_priv(dev);
+	struct ipoib_intf *intf = ipoib_priv(dev);
 	u32 most = ipoib_qp_ring_max(intf->ca);
 	u32 tx, rx;
 	int err;
@@ -155,7 +155,7 @@ static int get_coalesce(struct net_device *dev, struct ethtool_coalesce *coal,
 			struct kernel_ethtool_coalesce *kernel_coal,
 			struct netlink_ext_ack *extack)
 {
-	const struct ipoib_intf *intf = netdev_priv(dev);
+	const struct ipoib_intf *intf = ipoib_priv(dev);
 
 	coal->tx_coalesce_usecs = intf->queues.tx_usecs;
 	coal->tx_max_coalesced_frames = intf->queues.tx_frames;
@@ -189,7 +189,7 @@ static int set_coalesce(struct net_device *dev, struct ethtool_coalesce *coal,
 		NL_SET_ERR_MSG(extack, "usecs and frames are at most 65535, and frames need usecs");
 		return -ERANGE;
 	}
-	err = ipoib_moderate(netdev_priv(dev), &wanted);
+	err = ipoib_moderate(ipoib_priv(dev), &wanted);
 	if (err == -EOPNOTSUPP)
 		NL_SET_ERR_MSG(extack, "the HCA cannot moderate completions");
 	else if (err)
@@ -199,7 +199,7 @@ static int set_coalesce(struct net_device *dev, struct ethtool_coalesce *coal,
 
 static void get_channels(struct net_device *dev, struct ethtool_channels *channels)
 {
-	const struct ipoib_intf *intf = netdev_priv(dev);
+	const struct ipoib_intf *intf = ipoib_priv(dev);
 
 	channels->max_rx = 1;
 	channels->rx_count = 1;
@@ -210,12 +210,12 @@ static void get_channels(struct net_device *dev, struct ethtool_channels *channe
 /* The stack refuses what is more than the maximum, or nothing. */
 static int set_channels(struct net_device *dev, struct ethtool_channels *channels)
 {
-	return ipoib_set_tx_queues(netdev_priv(dev), channels->tx_count);
+	return ipoib_set_tx_queues(ipoib_priv(dev), channels->tx_count);
 }
 
 static int get_sset_count(struct net_device *dev, int sset)
 {
-	const struct ipoib_intf *intf = netdev_priv(dev);
+	const struct ipoib_intf *intf = ipoib_priv(dev);
 
 	if (sset != ETH_SS_STATS)
 		return -EOPNOTSUPP;
@@ -224,7 +224,7 @@ static int get_sset_count(struct net_device *dev, int sset)
 
 static void get_strings(struct net_device *dev, u32 sset, u8 *data)
 {
-	const struct ipoib_intf *intf = netdev_priv(dev);
+	const struct ipoib_intf *intf = ipoib_priv(dev);
 	u32 i;
 
 	if (sset != ETH_SS_STATS)
@@ -267,7 +267,7 @@ static void get_tx_stats(const struct ipoib_intf *intf, u64 *data)
 static void get_stats(struct net_device *dev, struct ethtool_stats *stats,
 		      u64 *data)
 {
-	struct ipoib_intf *intf = netdev_priv(dev);
+	struct ipoib_intf *intf = ipoib_priv(dev);
 	u64 *queue_data = data + STAT_COUNT;
 	struct ipoib_cm_stats cm;
 	u32 i;

@@ -60,7 +60,7 @@ int ipoib_gid_query(const struct ipoib_intf *intf, union ib_gid *gid)
 int ipoib_gid_choose(struct net_device *dev, void *addr)
 {
 	const u8 *wanted = ((struct sockaddr_storage *)addr)->__data;
-	struct ipoib_intf *intf = netdev_priv(dev);
+	struct ipoib_intf *intf = ipoib_priv(dev);
 	union ib_gid gid = ipoib_hwaddr_gid(wanted);
 
 	ASSERT_RTNL();

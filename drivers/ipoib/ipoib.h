@@ -240,7 +240,7 @@ struct ipoib_hca {
 };
 
 /**
- * struct ipoib_intf - private part of the netdev
+ * struct ipoib_intf - an interface
  * @dev: the netdev; constant
  * @hca: what it belongs to; constant, valid until ndo_uninit
  * @ca: HCA; constant
@@ -382,6 +382,20 @@ struct ipoib_intf {
 	u64 stat_joins;
 	u64 stat_flushes[IPOIB_FLUSH_RESTART + 1];
 };
+
+/**
+ * ipoib_priv - the interface that a netdev of this driver is
+ * @dev: registered netdev
+ *
+ * What the netdev itself has room for is the HCA's and the same for all drivers of
+ * this kind.
+ */
+static inline struct ipoib_intf *ipoib_priv(const struct net_device *dev)
+{
+	const struct rdma_netdev *rn = netdev_priv(dev);
+
+	return rn->clnt_priv;
+}
 
 extern struct ib_sa_client ipoib_sa_client;
 extern unsigned int ipoib_send_queue_size;

@@ -83,7 +83,7 @@ static int ipoib_add_port(struct ipoib_hca *hca, u32 port)
 	err = ib_query_pkey(hca->ca, port, 0, &pkey);
 	if (err)
 		return err;
-	dev = alloc_netdev_mqs(sizeof(struct ipoib_intf), "ib%d",
+	dev = alloc_netdev_mqs(sizeof(struct rdma_netdev), "ib%d",
 			       NET_NAME_UNKNOWN, ipoib_intf_setup,
 			       IPOIB_TXQ_MAX, 1);
 	if (!dev)

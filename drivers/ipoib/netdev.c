@@ -5,8 +5,10 @@
  * Lifetime: created by the ib_client for each InfiniBand port, or by a user as a
  * child of that; unregistered with the HCA, a child also before. The control queue
  * and the queue pair live from ndo_init to ndo_uninit, the latter because its
- * number is part of the hardware address. The stack frees the memory behind the
- * last reference.
+ * number is part of the hardware address. struct ipoib_intf is allocated by the
+ * registration, since the stack allocates netdevs before it knows their parents. The
+ * stack frees it by the netdev's destructor and then the netdev, behind the last
+ * reference.
  *
  * ndo_open and ndo_stop hand their work to the control queue and wait. That
  * cannot deadlock: nothing on the control queue takes rtnl.
@@ -31,7 +33,7 @@ static int intf_mtu(const struct ipoib_intf *intf, bool connected)
 
 static int intf_init(struct net_device *dev)
 {
-	struct ipoib_intf *intf = netdev_priv(dev);
+	struct ipoib_intf *intf = ipoib_priv(dev);
 	u8 hwaddr[INFINIBAND_ALEN];
 	int err;
 
@@ -109,7 +111,7 @@ static void intf_detach(struct ipoib_intf *intf)
 
 static void intf_uninit(struct net_device *dev)
 {
-	struct ipoib_intf *intf = netdev_priv(dev);
+	struct ipoib_intf *intf = ipoib_priv(dev);
 	bool attached = !list_empty(&intf->list);
 
 	if (attached)
@@ -127,7 +129,7 @@ static void intf_uninit(struct net_device *dev)
 
 static int intf_open(struct net_device *dev)
 {
-	struct ipoib_intf *intf = netdev_priv(dev);
+	struct ipoib_intf *intf = ipoib_priv(dev);
 
 	netif_carrier_off(dev);
 	queue_work(intf->wq, &intf->up_work);
@@ -140,7 +142,7 @@ static int intf_open(struct net_device *dev)
 
 static int intf_stop(struct net_device *dev)
 {
-	struct ipoib_intf *intf = netdev_priv(dev);
+	struct ipoib_intf *intf = ipoib_priv(dev);
 
 	netif_tx_stop_all_queues(dev);
 	queue_work(intf->wq, &intf->down_work);
@@ -150,7 +152,7 @@ static int intf_stop(struct net_device *dev)
 
 static void intf_set_rx_mode(struct net_device *dev)
 {
-	struct ipoib_intf *intf = netdev_priv(dev);
+	struct ipoib_intf *intf = ipoib_priv(dev);
 
 	WRITE_ONCE(intf->mcast_dirty, true);
 	ipoib_mcast_kick(intf);
@@ -158,7 +160,7 @@ static void intf_set_rx_mode(struct net_device *dev)
 
 static int intf_change_mtu(struct net_device *dev, int mtu)
 {
-	struct ipoib_intf *intf = netdev_priv(dev);
+	struct ipoib_intf *intf = ipoib_priv(dev);
 	int fits;
 
 	if (!intf->connected && mtu > intf->ud_mtu_max)
@@ -199,7 +201,7 @@ void ipoib_intf_update_mtu(struct ipoib_intf *intf, bool connected)
 
 static void intf_tx_timeout(struct net_device *dev, unsigned int queue)
 {
-	struct ipoib_intf *intf = netdev_priv(dev);
+	struct ipoib_intf *intf = ipoib_priv(dev);
 	struct ipoib_txq *txq = &intf->txq[queue];
 
 	txq->stalls++;
@@ -214,7 +216,7 @@ static netdev_features_t intf_features_check(struct sk_buff *skb,
 					     struct net_device *dev,
 					     netdev_features_t features)
 {
-	struct ipoib_intf *intf = netdev_priv(dev);
+	struct ipoib_intf *intf = ipoib_priv(dev);
 
 	return READ_ONCE(intf->connected) ? features & ~NETIF_F_GSO_MASK :
 					    features;
@@ -252,7 +254,7 @@ static void counters_add(const struct ipoib_counters *from,
 static void intf_get_stats64(struct net_device *dev,
 			     struct rtnl_link_stats64 *stats)
 {
-	struct ipoib_intf *intf = netdev_priv(dev);
+	struct ipoib_intf *intf = ipoib_priv(dev);
 	struct counters_sum rx = {}, tx = {};
 	struct ipoib_cm_stats cm;
 	int i;
@@ -277,7 +279,7 @@ static void intf_get_stats64(struct net_device *dev,
 
 static int intf_get_iflink(const struct net_device *dev)
 {
-	const struct ipoib_intf *intf = netdev_priv(dev);
+	const struct ipoib_intf *intf = ipoib_priv(dev);
 
 	return intf->parent ? intf->parent->dev->ifindex : dev->ifindex;
 }
@@ -360,6 +362,28 @@ void ipoib_intf_notify_stack(struct ipoib_intf *intf)
 		dev_put(intf->dev);
 }
 
+static void intf_free(struct net_device *dev)
+{
+	struct rdma_netdev *rn = netdev_priv(dev);
+
+	kvfree(rn->clnt_priv);
+	rn->clnt_priv = NULL;
+}
+
+static struct ipoib_intf *intf_alloc(struct net_device *dev)
+{
+	struct rdma_netdev *rn = netdev_priv(dev);
+	struct ipoib_intf *intf = kvzalloc(sizeof(*intf), GFP_KERNEL_ACCOUNT);
+
+	if (!intf)
+		return NULL;
+	rn->clnt_priv = intf;
+	intf->dev = dev;
+	INIT_LIST_HEAD(&intf->list);
+	dev->priv_destructor = intf_free;
+	return intf;
+}
+
 /**
  * ipoib_intf_setup - what all interfaces have in common
  * @dev: netdev just allocated
@@ -393,7 +417,7 @@ void ipoib_intf_setup(struct net_device *dev)
  */
 struct ipoib_intf *ipoib_intf_of(struct net_device *dev)
 {
-	return dev->netdev_ops == &intf_ops ? netdev_priv(dev) : NULL;
+	return dev->netdev_ops == &intf_ops ? ipoib_priv(dev) : NULL;
 }
 
 /* Peers that have the old hardware address hear of the new one. */
@@ -449,14 +473,16 @@ struct notifier_block ipoib_netdev_notifier = {
 int ipoib_intf_register(struct net_device *dev, struct ipoib_hca *hca,
 			u32 port, u16 pkey, struct ipoib_intf *parent)
 {
-	struct ipoib_intf *intf = netdev_priv(dev);
 	struct ib_port_attr attr;
+	struct ipoib_intf *intf;
 	int err;
 
 	err = ib_query_port(hca->ca, port, &attr);
 	if (err)
 		return err;
-	intf->dev = dev;
+	intf = intf_alloc(dev);
+	if (!intf)
+		return -ENOMEM;
 	intf->hca = hca;
 	intf->ca = hca->ca;
 	intf->port = port;
@@ -473,12 +499,14 @@ int ipoib_intf_register(struct net_device *dev, struct ipoib_hca *hca,
 	dev->dev_id = port - 1;
 	dev->sysfs_groups[0] = ipoib_sysfs_groups[0];
 	SET_NETDEV_DEV(dev, hca->ca->dev.parent);
-	INIT_LIST_HEAD(&intf->list);
 	ipoib_events_init(intf);
 	ipoib_pmtu_init(intf);
 	INIT_WORK(&intf->rtnl_work, intf_rtnl_work);
 	err = register_netdevice(dev);
 	if (!err)
 		intf_attach(intf);
+	else if (dev->reg_state != NETREG_UNREGISTERING)
+		/* The stack may have done so, or does when nobody refers to it. */
+		intf_free(dev);
 	return err;
 }

@@ -113,7 +113,7 @@ static int link_new(struct net *src_net, struct net_device *dev,
 	err = ipoib_child_register(dev, parent, pkey, extack);
 	if (err)
 		return err;
-	err = link_set(netdev_priv(dev), data);
+	err = link_set(ipoib_priv(dev), data);
 	if (!err && tb[IFLA_MTU])
 		err = dev_set_mtu(dev, nla_get_u32(tb[IFLA_MTU]));
 	if (err)
@@ -124,7 +124,7 @@ static int link_new(struct net *src_net, struct net_device *dev,
 static int link_change(struct net_device *dev, struct nlattr *tb[],
 		       struct nlattr *data[], struct netlink_ext_ack *extack)
 {
-	struct ipoib_intf *intf = netdev_priv(dev);
+	struct ipoib_intf *intf = ipoib_priv(dev);
 	const struct nlattr *pkey;
 	int err;
 
@@ -142,7 +142,7 @@ static int link_change(struct net_device *dev, struct nlattr *tb[],
 
 static void link_delete(struct net_device *dev, struct list_head *head)
 {
-	struct ipoib_intf *intf = netdev_priv(dev);
+	struct ipoib_intf *intf = ipoib_priv(dev);
 
 	if (intf->parent)
 		unregister_netdevice_queue(dev, head);
@@ -157,7 +157,7 @@ static size_t link_get_size(const struct net_device *dev)
 
 static int link_fill(struct sk_buff *skb, const struct net_device *dev)
 {
-	const struct ipoib_intf *intf = netdev_priv(dev);
+	const struct ipoib_intf *intf = ipoib_priv(dev);
 
 	if (nla_put_u16(skb, IFLA_IPOIB_PKEY, intf->pkey) ||
 	    nla_put_u16(skb, IFLA_IPOIB_MODE, READ_ONCE(intf->connected) ?
@@ -174,7 +174,7 @@ static unsigned int link_get_num_tx_queues(void)
 
 static struct net *link_get_net(const struct net_device *dev)
 {
-	const struct ipoib_intf *intf = netdev_priv(dev);
+	const struct ipoib_intf *intf = ipoib_priv(dev);
 
 	return dev_net(intf->parent ? intf->parent->dev : dev);
 }
@@ -183,7 +183,7 @@ static struct net *link_get_net(const struct net_device *dev)
 struct rtnl_link_ops ipoib_link_ops = {
 	.kind = "ipoib",
 	.netns_refund = true,
-	.priv_size = sizeof(struct ipoib_intf),
+	.priv_size = sizeof(struct rdma_netdev),
 	.setup = ipoib_intf_setup,
 	.maxtype = IFLA_IPOIB_MAX,
 	.policy = link_policy,

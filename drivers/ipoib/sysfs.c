@@ -15,7 +15,7 @@
 
 static struct ipoib_intf *intf_of(struct device *dev)
 {
-	return netdev_priv(to_net_dev(dev));
+	return ipoib_priv(to_net_dev(dev));
 }
 
 static ssize_t pkey_show(struct device *dev, struct device_attribute *attr,

@@ -294,7 +294,7 @@ void ipoib_tx_datagram(struct ipoib_txq *txq, struct sk_buff *skb)
  */
 netdev_tx_t ipoib_start_xmit(struct sk_buff *skb, struct net_device *dev)
 {
-	struct ipoib_intf *intf = netdev_priv(dev);
+	struct ipoib_intf *intf = ipoib_priv(dev);
 	struct ipoib_txq *txq = &intf->txq[skb_get_queue_mapping(skb)];
 
 	if (unlikely(!tx_accepts(txq))) {

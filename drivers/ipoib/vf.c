@@ -21,7 +21,7 @@
  */
 int ipoib_vf_set_link_state(struct net_device *dev, int vf, int state)
 {
-	const struct ipoib_intf *intf = netdev_priv(dev);
+	const struct ipoib_intf *intf = ipoib_priv(dev);
 
 	return ib_set_vf_link_state(intf->ca, vf, intf->port, state);
 }
@@ -36,7 +36,7 @@ int ipoib_vf_set_link_state(struct net_device *dev, int vf, int state)
  */
 int ipoib_vf_get_config(struct net_device *dev, int vf, struct ifla_vf_info *info)
 {
-	const struct ipoib_intf *intf = netdev_priv(dev);
+	const struct ipoib_intf *intf = ipoib_priv(dev);
 	int err;
 
 	err = ib_get_vf_config(intf->ca, vf, intf->port, info);
@@ -57,7 +57,7 @@ int ipoib_vf_get_config(struct net_device *dev, int vf, struct ifla_vf_info *inf
  */
 int ipoib_vf_get_stats(struct net_device *dev, int vf, struct ifla_vf_stats *stats)
 {
-	const struct ipoib_intf *intf = netdev_priv(dev);
+	const struct ipoib_intf *intf = ipoib_priv(dev);
 
 	return ib_get_vf_stats(intf->ca, vf, intf->port, stats);
 }
@@ -74,7 +74,7 @@ int ipoib_vf_get_stats(struct net_device *dev, int vf, struct ifla_vf_stats *sta
 int ipoib_vf_get_guid(struct net_device *dev, int vf, struct ifla_vf_guid *node,
 		      struct ifla_vf_guid *port)
 {
-	const struct ipoib_intf *intf = netdev_priv(dev);
+	const struct ipoib_intf *intf = ipoib_priv(dev);
 
 	return ib_get_vf_guid(intf->ca, vf, intf->port, node, port);
 }
@@ -90,7 +90,7 @@ int ipoib_vf_get_guid(struct net_device *dev, int vf, struct ifla_vf_guid *node,
  */
 int ipoib_vf_set_guid(struct net_device *dev, int vf, u64 guid, int type)
 {
-	const struct ipoib_intf *intf = netdev_priv(dev);
+	const struct ipoib_intf *intf = ipoib_priv(dev);
 
 	return ib_set_vf_guid(intf->ca, vf, intf->port, guid, type);
 }

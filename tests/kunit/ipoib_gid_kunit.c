@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* The GID in the hardware address: what may be chosen, and what is used. */
 #include <kunit/test.h>
-#include <linux/etherdevice.h>
 #include <linux/module.h>
 #include <rdma/ib_cache.h>
 
@@ -14,6 +13,7 @@ static const struct ib_gid_attr *fake_find_gid(struct ib_device *ca, const union
 #define rdma_find_gid_by_port fake_find_gid
 #define rdma_put_gid_attr(attr) ((void)(attr))
 #include "gid.c"
+#include "ipoib_netdev.h"
 
 #define GIDS	2
 
@@ -127,11 +127,10 @@ static int setup(struct kunit *test)
 {
 	u8 address[INFINIBAND_ALEN];
 
-	dev = alloc_netdev(sizeof(*intf), "ipoib%d", NET_NAME_UNKNOWN, ether_setup);
-	if (!dev)
+	intf = netdev_create(test, 1);
+	if (!intf)
 		return -ENOMEM;
-	intf = netdev_priv(dev);
-	intf->dev = dev;
+	dev = intf->dev;
 	no_hca = false;
 	flushes = 0;
 	gids[0] = gid_of(0xfe80, 1);

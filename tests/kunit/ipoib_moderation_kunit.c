@@ -2,11 +2,11 @@
 /* Moderation of completions: all queues have it, or none has; and receives may adapt. */
 #include <kunit/test.h>
 #include <linux/delay.h>
-#include <linux/etherdevice.h>
 #include <linux/module.h>
 
 #define CONFIG_OPENIPOIB_CM 1
 #include "adapt.c"
+#include "ipoib_netdev.h"
 #include "moderation.c"
 
 #define RING	256
@@ -239,17 +239,16 @@ static void a_hca_that_comes_back_without_it(struct kunit *test)
 
 static int setup(struct kunit *test)
 {
-	dev = alloc_netdev(sizeof(*intf), "ipoib%d", NET_NAME_UNKNOWN, ether_setup);
-	if (!dev)
+	intf = netdev_create(test, 1);
+	if (!intf)
 		return -ENOMEM;
-	intf = netdev_priv(dev);
+	dev = intf->dev;
 	memset(&hca, 0, sizeof(hca));
 	hca.refuse_at = -1;
 	hca.ca.ops.modify_cq = fake_modify_cq;
 	hca.cq[SEND].device = &hca.ca;
 	hca.cq[RECEIVE].device = &hca.ca;
 	hca.cq[EXCHANGED].device = &hca.ca;
-	intf->dev = dev;
 	intf->tx_queues = 1;
 	intf->txq[0].cq = &hca.cq[SEND];
 	intf->rxq.cq = &hca.cq[RECEIVE];

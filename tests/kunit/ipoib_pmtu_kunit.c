@@ -4,7 +4,6 @@
  * packet that does not fit is told. ICMP is a fake that notes what it is to say.
  */
 #include <kunit/test.h>
-#include <linux/etherdevice.h>
 #include <linux/icmp.h>
 #include <linux/icmpv6.h>
 #include <linux/module.h>
@@ -18,6 +17,7 @@ static void fake_icmpv6(struct sk_buff *skb, u8 type, u8 code, u32 info);
 #undef icmpv6_send
 #define icmp_send fake_icmp
 #define icmpv6_send fake_icmpv6
+#include "ipoib_netdev.h"
 #include "pmtu.c"
 
 static struct {
@@ -124,13 +124,10 @@ static void the_queue_has_a_limit(struct kunit *test)
 
 static int setup(struct kunit *test)
 {
-	struct net_device *dev = alloc_etherdev(sizeof(*intf));
-
-	if (!dev)
+	intf = netdev_create(test, 1);
+	if (!intf)
 		return -ENOMEM;
 	memset(&said, 0, sizeof(said));
-	intf = netdev_priv(dev);
-	intf->dev = dev;
 	intf->txq[0].intf = intf;
 	u64_stats_init(&intf->txq[0].drops.sync);
 	intf->wq = alloc_ordered_workqueue("pmtu_kunit", 0);

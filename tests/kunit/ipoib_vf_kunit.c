@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* Virtual functions: the HCA is told what the administrator has said. */
 #include <kunit/test.h>
-#include <linux/etherdevice.h>
 #include <linux/module.h>
 
+#include "ipoib_netdev.h"
 #include "vf.c"
 
 #define PORT	2
@@ -122,10 +122,10 @@ static int setup(struct kunit *test)
 	hca.ca.ops.get_vf_stats = get_stats;
 	hca.ca.ops.get_vf_guid = get_guid;
 	hca.ca.ops.set_vf_guid = set_guid;
-	dev = alloc_netdev(sizeof(*intf), "ipoib%d", NET_NAME_UNKNOWN, ether_setup);
-	if (!dev)
+	intf = netdev_create(test, 1);
+	if (!intf)
 		return -ENOMEM;
-	intf = netdev_priv(dev);
+	dev = intf->dev;
 	intf->ca = &hca.ca;
 	intf->port = PORT;
 	return 0;

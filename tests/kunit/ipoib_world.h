@@ -11,13 +11,13 @@
 #define IPOIB_WORLD_H
 
 #include <kunit/test.h>
-#include <linux/etherdevice.h>
 #include <linux/module.h>
 #include <net/sch_generic.h>
 #include <rdma/ib_sa.h>
 #include <rdma/ib_verbs.h>
 
 #include "ipoib.h"
+#include "ipoib_netdev.h"
 
 #define CREATE_TRACE_POINTS
 #include "ipoib_trace.h"
@@ -187,19 +187,18 @@ static int world_create(struct kunit *test)
 	if (!world)
 		return -ENOMEM;
 	world->ca = kunit_kzalloc(test, sizeof(*world->ca), GFP_KERNEL);
-	dev = alloc_etherdev_mqs(sizeof(*intf), IPOIB_TXQ_MAX, 1);
-	if (!world->ca || !dev)
+	intf = netdev_create(test, IPOIB_TXQ_MAX);
+	if (!world->ca || !intf)
 		return -ENOMEM;
+	dev = intf->dev;
 	/* never registered: its queues may be woken all the same */
 	for (i = 0; i < IPOIB_TXQ_MAX; i++)
 		netdev_get_tx_queue(dev, i)->qdisc = &noop_qdisc;
 	spin_lock_init(&dev->addr_list_lock);
-	intf = netdev_priv(dev);
 	world->intf = intf;
 	world->pd.device = world->ca;
 	world->qp.device = world->ca;
 	world->qp.qp_num = 0x111;
-	intf->dev = dev;
 	intf->ca = world->ca;
 	intf->pd = &world->pd;
 	intf->qp = &world->qp;
