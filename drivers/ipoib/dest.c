@@ -322,6 +322,19 @@ void ipoib_dest_send_backlog(struct ipoib_intf *intf)
 	ipoib_tx_doorbells(intf);
 }
 
+/**
+ * ipoib_dest_send_held - put what waits at a destination into the rings
+ * @intf: interface with queue pairs of its own
+ * @dest: destination with an address handle
+ *
+ * Context: all transmit locks.
+ */
+void ipoib_dest_send_held(struct ipoib_intf *intf, struct ipoib_dest *dest)
+{
+	dest_send_pending(intf, dest);
+	ipoib_tx_doorbells(intf);
+}
+
 static void ah_retire(struct ipoib_intf *intf, struct ipoib_ah *ah)
 {
 	if (!ah)
@@ -338,12 +351,10 @@ static void dest_swap_ah(struct ipoib_intf *intf, struct ipoib_dest *dest,
 	ipoib_tx_lock_all(intf->dev);
 	old = dest->ah;
 	dest->ah = ah;
-	if (ah) {
-		dest_send_pending(intf, dest);
-		ipoib_tx_doorbells(intf);
-	} else {
+	if (ah)
+		intf->data->send_held(intf, dest);
+	else
 		list_del_init(&dest->backlog);
-	}
 	ipoib_tx_unlock_all(intf->dev);
 	ah_retire(intf, old);
 }

@@ -98,6 +98,7 @@ int ipoib_dest_set_ah(struct ipoib_intf *intf, struct ipoib_dest *dest,
 		      struct rdma_ah_attr *attr);
 void ipoib_dest_clear_ah(struct ipoib_intf *intf, struct ipoib_dest *dest);
 void ipoib_dest_wait_for_room(struct ipoib_intf *intf, struct ipoib_dest *dest);
+void ipoib_dest_send_held(struct ipoib_intf *intf, struct ipoib_dest *dest);
 void ipoib_dest_send_backlog(struct ipoib_intf *intf);
 void ipoib_tx_doorbells(struct ipoib_intf *intf);
 

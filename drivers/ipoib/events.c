@@ -93,9 +93,9 @@ static void flush_heavy(struct ipoib_intf *intf, bool restart)
 	if (!found && intf->running)
 		netdev_info(intf->dev, "P_Key 0x%04x has left the port's table\n",
 			    intf->pkey);
-	ipoib_qp_stop(intf);
+	intf->data->stop(intf);
 	ipoib_cm_restart_rx(intf);
-	if (found && ipoib_qp_start(intf))
+	if (found && intf->data->start(intf))
 		mod_delayed_work(intf->wq, &intf->gc_work, RESTART_INTERVAL);
 }
 
@@ -238,7 +238,7 @@ int ipoib_up(struct ipoib_intf *intf)
 	intf->up = true;
 	events_query_pkey(intf, &found);
 	if (found) {
-		err = ipoib_qp_start(intf);
+		err = intf->data->start(intf);
 		if (err)
 			goto err_down;
 	} else {
@@ -257,7 +257,7 @@ int ipoib_up(struct ipoib_intf *intf)
 err_stop_cm:
 	ipoib_cm_stop(intf);
 err_stop:
-	ipoib_qp_stop(intf);
+	intf->data->stop(intf);
 err_down:
 	intf->up = false;
 	return err;
@@ -283,7 +283,7 @@ void ipoib_down(struct ipoib_intf *intf)
 
 	intf->up = false;
 	netif_carrier_off(intf->dev);
-	ipoib_qp_stop(intf);
+	intf->data->stop(intf);
 	cancel_delayed_work_sync(&intf->gc_work);
 	cancel_delayed_work_sync(&intf->mcast_work);
 	ipoib_cm_stop(intf);

@@ -24,6 +24,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "adapt.h"
+#include "data.h"
 #include "dest.h"
 #include "proto.h"
 #include "tx_lock.h"
@@ -244,6 +245,7 @@ struct ipoib_hca {
  * @dev: the netdev; constant
  * @hca: what it belongs to; constant, valid until ndo_uninit
  * @ca: HCA; constant
+ * @data: how datagrams are sent and received; constant
  * @port: port number, from 1; constant
  * @parent: interface that this one is a child of, or NULL; constant, and
  *	unregistered no earlier than this one
@@ -317,6 +319,7 @@ struct ipoib_intf {
 	struct net_device *dev;
 	struct ipoib_hca *hca;
 	struct ib_device *ca;
+	const struct ipoib_data_ops *data;
 	u32 port;
 	struct ipoib_intf *parent;
 	struct list_head list;
@@ -417,13 +420,8 @@ u32 ipoib_qp_ring_max(const struct ib_device *ca);
 struct ib_qp *ipoib_qp_make(struct ipoib_intf *intf,
 			    const struct ipoib_txq *txq,
 			    const struct ipoib_rxq *rxq);
-int ipoib_qp_create(struct ipoib_intf *intf);
-void ipoib_qp_destroy(struct ipoib_intf *intf);
-int ipoib_qp_start(struct ipoib_intf *intf);
-void ipoib_qp_stop(struct ipoib_intf *intf);
 int ipoib_qp_more_queues(struct ipoib_intf *intf, u32 count);
 void ipoib_qp_fewer_queues(struct ipoib_intf *intf, u32 count);
-int ipoib_qp_set_qkey(struct ipoib_intf *intf, u32 qkey);
 
 /* channels.c */
 int ipoib_set_tx_queues(struct ipoib_intf *intf, u32 count);

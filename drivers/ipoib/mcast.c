@@ -128,7 +128,8 @@ static void mcast_detach(struct ipoib_mcast *mcast)
 	if (!mcast->attached)
 		return;
 	mcast->attached = false;
-	err = ib_detach_mcast(intf->qp, &mcast->dest.gid, mcast->attached_mlid);
+	err = intf->data->detach_mcast(intf, &mcast->dest.gid,
+				       mcast->attached_mlid);
 	if (err)
 		netdev_warn(intf->dev, "detaching from %pI6: error %d\n",
 			    mcast->dest.gid.raw, err);
@@ -136,6 +137,7 @@ static void mcast_detach(struct ipoib_mcast *mcast)
 
 static int mcast_attach(struct ipoib_mcast *mcast)
 {
+	struct ipoib_intf *intf = mcast->intf;
 	u16 mlid = be16_to_cpu(mcast->rec.mlid);
 	int err;
 
@@ -143,7 +145,7 @@ static int mcast_attach(struct ipoib_mcast *mcast)
 				mcast->attached_mlid == mlid))
 		return 0;
 	mcast_detach(mcast);
-	err = ib_attach_mcast(mcast->intf->qp, &mcast->dest.gid, mlid);
+	err = intf->data->attach_mcast(intf, &mcast->dest.gid, mlid);
 	if (err)
 		return err;
 	mcast->attached = true;
@@ -293,12 +295,12 @@ static int mcast_use_broadcast(struct ipoib_mcast *mcast)
 		return -EPROTO;
 	WRITE_ONCE(intf->group_mtu, IPOIB_UD_MTU(mtu));
 	if (intf->group_mtu > intf->rxq.buf_len) {
-		ipoib_qp_stop(intf);
-		err = ipoib_qp_start(intf);
+		intf->data->stop(intf);
+		err = intf->data->start(intf);
 		if (err)
 			return err;
 	}
-	err = ipoib_qp_set_qkey(intf, be32_to_cpu(mcast->rec.qkey));
+	err = intf->data->set_qkey(intf, be32_to_cpu(mcast->rec.qkey));
 	if (err)
 		return err;
 	ipoib_intf_notify_stack(intf);

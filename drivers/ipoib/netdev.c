@@ -35,6 +35,7 @@ static int intf_init(struct net_device *dev)
 {
 	struct ipoib_intf *intf = ipoib_priv(dev);
 	u8 hwaddr[INFINIBAND_ALEN];
+	u32 qpn;
 	int err;
 
 	err = ipoib_gid_query(intf, &intf->local_gid);
@@ -49,14 +50,14 @@ static int intf_init(struct net_device *dev)
 	if (err)
 		goto err_destroy_wq;
 	ipoib_keep_recall(intf);
-	err = ipoib_qp_create(intf);
+	err = intf->data->create(intf, &qpn);
 	if (err)
 		goto err_destroy_table;
 	err = ipoib_cm_create(intf);
 	if (err)
-		goto err_destroy_qp;
-	ipoib_hwaddr_set(hwaddr, intf->cm ? IPOIB_HWADDR_RC : 0,
-			 intf->qp->qp_num, &intf->local_gid);
+		goto err_destroy_data;
+	ipoib_hwaddr_set(hwaddr, intf->cm ? IPOIB_HWADDR_RC : 0, qpn,
+			 &intf->local_gid);
 	dev->max_mtu = max_t(int, dev->max_mtu, ipoib_cm_mtu_max(intf));
 	if (!intf->cm)
 		intf->connected = false;
@@ -73,8 +74,8 @@ static int intf_init(struct net_device *dev)
 	}
 	return 0;
 
-err_destroy_qp:
-	ipoib_qp_destroy(intf);
+err_destroy_data:
+	intf->data->destroy(intf);
 err_destroy_table:
 	ipoib_keep_settings(intf);
 	ipoib_dest_table_destroy(intf);
@@ -122,7 +123,7 @@ static void intf_uninit(struct net_device *dev)
 	if (intf->hca->going || !attached)
 		ipoib_keep_settings(intf);
 	ipoib_cm_destroy(intf);
-	ipoib_qp_destroy(intf);
+	intf->data->destroy(intf);
 	ipoib_dest_table_destroy(intf);
 	destroy_workqueue(intf->wq);
 }
@@ -485,6 +486,7 @@ int ipoib_intf_register(struct net_device *dev, struct ipoib_hca *hca,
 		return -ENOMEM;
 	intf->hca = hca;
 	intf->ca = hca->ca;
+	intf->data = &ipoib_data_own;
 	intf->port = port;
 	intf->pkey = pkey;
 	intf->parent = parent;

@@ -77,14 +77,8 @@ struct ib_qp *ipoib_qp_make(struct ipoib_intf *intf,
 	return ib_create_qp(intf->pd, &init);
 }
 
-/**
- * ipoib_qp_create - protection domain, queues and queue pairs
- * @intf: interface being registered
- *
- * Context: process, rtnl.
- * Return: 0 or a negative error; nothing is left behind on error.
- */
-int ipoib_qp_create(struct ipoib_intf *intf)
+/* Protection domain, queues and queue pairs. */
+static int qp_create(struct ipoib_intf *intf, u32 *qpn)
 {
 	int err;
 
@@ -99,6 +93,7 @@ int ipoib_qp_create(struct ipoib_intf *intf)
 	if (err)
 		goto err_destroy_rxq;
 	intf->qp = intf->txq[0].qp;
+	*qpn = intf->qp->qp_num;
 	return 0;
 
 err_destroy_rxq:
@@ -108,11 +103,7 @@ err_dealloc_pd:
 	return err;
 }
 
-/**
- * ipoib_qp_destroy - the reverse of ipoib_qp_create()
- * @intf: interface, stopped
- */
-void ipoib_qp_destroy(struct ipoib_intf *intf)
+static void qp_destroy(struct ipoib_intf *intf)
 {
 	ipoib_txqs_destroy(intf);
 	ipoib_ah_reap(intf, true);
@@ -202,14 +193,8 @@ static void qps_run(struct ipoib_intf *intf, u32 from, u32 to)
 	local_bh_enable();
 }
 
-/**
- * ipoib_qp_start - from RESET to working
- * @intf: interface with a valid P_Key index
- *
- * Context: control.
- * Return: 0, -ENOMEM, or what the HCA says; the queue pairs are in RESET then.
- */
-int ipoib_qp_start(struct ipoib_intf *intf)
+/* From RESET to working; back to that on error. */
+static int qp_start(struct ipoib_intf *intf)
 {
 	int err;
 
@@ -273,17 +258,12 @@ static void qps_reset_byte_limits(struct ipoib_intf *intf)
 		netdev_tx_reset_queue(netdev_get_tx_queue(intf->dev, i));
 }
 
-/**
- * ipoib_qp_stop - complete or abandon all work and go to RESET
- * @intf: interface
- *
+/*
  * Waits for the flushed completions of all requests; a HCA that does not
  * deliver them within five seconds has its buffers taken back all the same,
  * since a queue pair in RESET no longer touches them (IBA 10.3.1).
- *
- * Context: control.
  */
-void ipoib_qp_stop(struct ipoib_intf *intf)
+static void qp_stop(struct ipoib_intf *intf)
 {
 	u32 i, n = intf->tx_queues;
 
@@ -368,15 +348,7 @@ void ipoib_qp_fewer_queues(struct ipoib_intf *intf, u32 count)
 	ipoib_tx_unlock_all(intf->dev);
 }
 
-/**
- * ipoib_qp_set_qkey - use the Q_Key of the broadcast group
- * @intf: interface
- * @qkey: host byte order
- *
- * Context: control.
- * Return: 0 or what the HCA says.
- */
-int ipoib_qp_set_qkey(struct ipoib_intf *intf, u32 qkey)
+static int qp_set_qkey(struct ipoib_intf *intf, u32 qkey)
 {
 	struct ib_qp_attr attr = { .qkey = qkey };
 	int err = 0;
@@ -391,3 +363,24 @@ int ipoib_qp_set_qkey(struct ipoib_intf *intf, u32 qkey)
 	ipoib_tx_unlock_all(intf->dev);
 	return 0;
 }
+
+static int qp_attach_mcast(struct ipoib_intf *intf, union ib_gid *mgid, u16 mlid)
+{
+	return ib_attach_mcast(intf->qp, mgid, mlid);
+}
+
+static int qp_detach_mcast(struct ipoib_intf *intf, union ib_gid *mgid, u16 mlid)
+{
+	return ib_detach_mcast(intf->qp, mgid, mlid);
+}
+
+const struct ipoib_data_ops ipoib_data_own = {
+	.create = qp_create,
+	.destroy = qp_destroy,
+	.start = qp_start,
+	.stop = qp_stop,
+	.set_qkey = qp_set_qkey,
+	.send_held = ipoib_dest_send_held,
+	.attach_mcast = qp_attach_mcast,
+	.detach_mcast = qp_detach_mcast,
+};

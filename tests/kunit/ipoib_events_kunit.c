@@ -60,7 +60,7 @@ static int fake_find_pkey(struct ib_device *ca, u32 number, u16 pkey, u16 *index
 	return port.no_pkey ? -ENOENT : 0;
 }
 
-int ipoib_qp_start(struct ipoib_intf *intf)
+static int fake_start(struct ipoib_intf *intf)
 {
 	port.starts++;
 	if (!port.bad_start)
@@ -68,11 +68,17 @@ int ipoib_qp_start(struct ipoib_intf *intf)
 	return port.bad_start;
 }
 
-void ipoib_qp_stop(struct ipoib_intf *intf)
+static void fake_stop(struct ipoib_intf *intf)
 {
 	port.stops += intf->running;
 	intf->running = false;
 }
+
+static const struct ipoib_data_ops fake_data = {
+	.start = fake_start,
+	.stop = fake_stop,
+	.send_held = ipoib_dest_send_held,
+};
 
 void ipoib_intf_notify_stack(struct ipoib_intf *intf)
 {
@@ -180,6 +186,7 @@ static int setup(struct kunit *test)
 	port.lid = 7;
 	port.gid = world->intf->local_gid;
 	port.pkey_index = 2;
+	world->intf->data = &fake_data;
 	ipoib_events_init(world->intf);
 	netif_carrier_off(world->intf->dev);
 	return 0;

@@ -17,16 +17,12 @@ static struct ib_sa_multicast *fake_join(struct ib_sa_client *client, struct ib_
 static void fake_leave(struct ib_sa_multicast *multicast);
 static int fake_get_rec(struct ib_device *ca, u32 port, union ib_gid *mgid,
 			struct ib_sa_mcmember_rec *rec);
-static int fake_attach(struct ib_qp *qp, union ib_gid *gid, u16 lid);
-static int fake_detach(struct ib_qp *qp, union ib_gid *gid, u16 lid);
 static int fake_init_ah(struct ib_device *ca, u32 port, struct ib_sa_mcmember_rec *rec,
 			struct net_device *dev, enum ib_gid_type type, struct rdma_ah_attr *attr);
 
 #define ib_sa_join_multicast fake_join
 #define ib_sa_free_multicast fake_leave
 #define ib_sa_get_mcmember_rec fake_get_rec
-#define ib_attach_mcast fake_attach
-#define ib_detach_mcast fake_detach
 #define ib_init_ah_from_mcmember fake_init_ah
 #include "dest.c"
 #include "mgid.c"
@@ -86,7 +82,7 @@ static int fake_get_rec(struct ib_device *ca, u32 port, union ib_gid *mgid,
 	return get_unaligned_be32(mgid->raw + 12) == sa.users ? 0 : -EADDRNOTAVAIL;
 }
 
-static int fake_attach(struct ib_qp *qp, union ib_gid *gid, u16 lid)
+static int fake_attach(struct ipoib_intf *intf, union ib_gid *gid, u16 lid)
 {
 	if (sa.bad_attach)
 		return sa.bad_attach;
@@ -95,7 +91,7 @@ static int fake_attach(struct ib_qp *qp, union ib_gid *gid, u16 lid)
 	return 0;
 }
 
-static int fake_detach(struct ib_qp *qp, union ib_gid *gid, u16 lid)
+static int fake_detach(struct ipoib_intf *intf, union ib_gid *gid, u16 lid)
 {
 	sa.attached--;
 	return 0;
@@ -107,24 +103,33 @@ static int fake_init_ah(struct ib_device *ca, u32 port, struct ib_sa_mcmember_re
 	return 0;
 }
 
-int ipoib_qp_start(struct ipoib_intf *intf)
+static int fake_start(struct ipoib_intf *intf)
 {
 	sa.qp_starts++;
 	intf->running = !sa.bad_start;
 	return sa.bad_start;
 }
 
-void ipoib_qp_stop(struct ipoib_intf *intf)
+static void fake_stop(struct ipoib_intf *intf)
 {
 	sa.qp_stops++;
 	intf->running = false;
 }
 
-int ipoib_qp_set_qkey(struct ipoib_intf *intf, u32 qkey)
+static int fake_set_qkey(struct ipoib_intf *intf, u32 qkey)
 {
 	sa.qkey = qkey;
 	return 0;
 }
+
+static const struct ipoib_data_ops fake_data = {
+	.start = fake_start,
+	.stop = fake_stop,
+	.set_qkey = fake_set_qkey,
+	.send_held = ipoib_dest_send_held,
+	.attach_mcast = fake_attach,
+	.detach_mcast = fake_detach,
+};
 
 void ipoib_intf_notify_stack(struct ipoib_intf *intf)
 {
@@ -151,6 +156,7 @@ static int setup(struct kunit *test)
 		return err;
 	memset(&sa, 0, sizeof(sa));
 	intf = world->intf;
+	intf->data = &fake_data;
 	INIT_DELAYED_WORK(&intf->mcast_work, ipoib_mcast_work);
 	intf->up = true;
 	intf->running = true;

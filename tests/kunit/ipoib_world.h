@@ -173,6 +173,10 @@ static inline void world_hold_back(struct kunit *test, struct ipoib_dest *dest)
 	ipoib_tx_unlock_all(world->intf->dev);
 }
 
+static const struct ipoib_data_ops world_data = {
+	.send_held = ipoib_dest_send_held,
+};
+
 static void world_no_work(struct work_struct *work)
 {
 }
@@ -200,6 +204,7 @@ static int world_create(struct kunit *test)
 	world->qp.device = world->ca;
 	world->qp.qp_num = 0x111;
 	intf->ca = world->ca;
+	intf->data = &world_data;
 	intf->pd = &world->pd;
 	intf->qp = &world->qp;
 	intf->port = WORLD_PORT;
