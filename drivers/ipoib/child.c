@@ -11,10 +11,26 @@
 
 #include "ipoib.h"
 
+static int child_check(const struct ipoib_intf *parent, u16 pkey,
+		       struct netlink_ext_ack *extack)
+{
+	if (parent->dev->reg_state != NETREG_REGISTERED)
+		return -ENODEV;
+	if (parent->parent) {
+		NL_SET_ERR_MSG(extack, "a child cannot have children");
+		return -EINVAL;
+	}
+	if (!(pkey & ~IPOIB_PKEY_FULL_MEMBER)) {
+		NL_SET_ERR_MSG(extack, "P_Keys are 0x1 to 0x7fff, with or without 0x8000");
+		return -EINVAL;
+	}
+	return 0;
+}
+
 /**
  * ipoib_child_register - make a netdev a child
  * @dev: from ipoib_intf_setup(), not registered yet
- * @parent: interface of the same port
+ * @parent: interface of the same port, not accelerated
  * @pkey: P_Key of the partition; membership does not matter
  * @extack: why not
  *
@@ -30,18 +46,11 @@ int ipoib_child_register(struct net_device *dev, struct ipoib_intf *parent,
 	int err;
 
 	ASSERT_RTNL();
-	if (parent->dev->reg_state != NETREG_REGISTERED)
-		return -ENODEV;
-	if (parent->parent) {
-		NL_SET_ERR_MSG(extack, "a child cannot have children");
-		return -EINVAL;
-	}
-	if (!(pkey & ~IPOIB_PKEY_FULL_MEMBER)) {
-		NL_SET_ERR_MSG(extack, "P_Keys are 0x1 to 0x7fff, with or without 0x8000");
-		return -EINVAL;
-	}
+	err = child_check(parent, pkey, extack);
+	if (err)
+		return err;
 	err = ipoib_intf_register(dev, parent->hca, parent->port,
-				  pkey | IPOIB_PKEY_FULL_MEMBER, parent);
+				  pkey | IPOIB_PKEY_FULL_MEMBER, parent, false);
 	if (err)
 		NL_SET_ERR_MSG(extack, "the interface cannot be made");
 	return err;
@@ -69,7 +78,6 @@ static struct ipoib_intf *child_find(const struct ipoib_intf *parent, u16 pkey)
  */
 int ipoib_child_create(struct ipoib_intf *parent, u16 pkey)
 {
-	struct net_device *dev;
 	char name[IFNAMSIZ];
 	int err;
 
@@ -80,16 +88,9 @@ int ipoib_child_create(struct ipoib_intf *parent, u16 pkey)
 	if (snprintf(name, sizeof(name), "%s.%04x", parent->dev->name, pkey) >=
 	    (int)sizeof(name))
 		return -ENAMETOOLONG;
-	dev = alloc_netdev_mqs(sizeof(struct rdma_netdev), name,
-			       NET_NAME_PREDICTABLE, ipoib_intf_setup,
-			       IPOIB_TXQ_MAX, 1);
-	if (!dev)
-		return -ENOMEM;
-	dev_net_set(dev, dev_net(parent->dev));
-	err = ipoib_child_register(dev, parent, pkey, NULL);
-	if (err)
-		free_netdev(dev);
-	return err;
+	err = child_check(parent, pkey, NULL);
+	return err ?: ipoib_intf_create(parent->hca, parent->port, pkey, parent,
+					name);
 }
 
 /**

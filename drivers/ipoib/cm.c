@@ -262,7 +262,9 @@ int ipoib_cm_set_mode(struct ipoib_intf *intf, bool connected)
 	if (connected == intf->connected)
 		return 0;
 	if (connected && !intf->cm) {
-		netdev_warn(dev, "no connected mode: the HCA has no shared receive queues, and max_nonsrq_conn_qp is 0\n");
+		netdev_warn(dev, "no connected mode: %s\n", intf->accel ?
+			    "the HCA accelerates the interface" :
+			    "the HCA has no shared receive queues, and max_nonsrq_conn_qp is 0");
 		return -EOPNOTSUPP;
 	}
 	if (!connected)

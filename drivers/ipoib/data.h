@@ -18,8 +18,8 @@ union ib_gid;
  *	number of the hardware address; 0 or a negative error, with nothing left behind;
  *	rtnl
  * @destroy: the reverse; rtnl, the interface is stopped
- * @start: begin to send and receive with the present P_Key index; 0 or a negative
- *	error, stopped then; control
+ * @start: begin to send and receive with the present P_Key index, or have that begin
+ *	soon; 0 or a negative error, stopped then; control
  * @stop: complete or abandon all work, of a stopped one nothing; control
  * @set_qkey: use the Q_Key of the broadcast group, host byte order; control
  * @send_held: send what waits at a destination that has an address handle now; all
@@ -40,7 +40,8 @@ struct ipoib_data_ops {
 			    u16 mlid);
 };
 
-/* qp.c */
+/* qp.c, accel.c */
 extern const struct ipoib_data_ops ipoib_data_own;
+extern const struct ipoib_data_ops ipoib_data_hca;
 
 #endif /* IPOIB_DATA_H */

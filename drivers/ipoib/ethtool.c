@@ -107,6 +107,8 @@ static int get_link_ksettings(struct net_device *dev,
 	return 0;
 }
 
+#define HCAS_QUEUES	"the HCA accelerates the interface: its queues are not to be set here"
+
 #define RINGS_REFUSED \
 	"rings take " __stringify(IPOIB_RING_MIN) " packets or more"
 
@@ -116,6 +118,8 @@ static void get_ringparam(struct net_device *dev, struct ethtool_ringparam *ring
 {
 	struct ipoib_intf *intf = ipoib_priv(dev);
 
+	if (intf->accel)
+		return;
 	ring->rx_max_pending = ipoib_qp_ring_max(intf->ca);
 	ring->tx_max_pending = ipoib_qp_ring_max(intf->ca);
 	ring->rx_pending = intf->rxq.size;
@@ -182,14 +186,19 @@ static int set_coalesce(struct net_device *dev, struct ethtool_coalesce *coal,
 		.rx_frames = coal->rx_max_coalesced_frames,
 		.rx_adaptive = coal->use_adaptive_rx_coalesce,
 	};
+	struct ipoib_intf *intf = ipoib_priv(dev);
 	int err;
 
+	if (intf->accel) {
+		NL_SET_ERR_MSG(extack, HCAS_QUEUES);
+		return -EOPNOTSUPP;
+	}
 	if (!coalesce_valid(coal->tx_coalesce_usecs, coal->tx_max_coalesced_frames) ||
 	    !coalesce_valid(coal->rx_coalesce_usecs, coal->rx_max_coalesced_frames)) {
 		NL_SET_ERR_MSG(extack, "usecs and frames are at most 65535, and frames need usecs");
 		return -ERANGE;
 	}
-	err = ipoib_moderate(ipoib_priv(dev), &wanted);
+	err = ipoib_moderate(intf, &wanted);
 	if (err == -EOPNOTSUPP)
 		NL_SET_ERR_MSG(extack, "the HCA cannot moderate completions");
 	else if (err)
@@ -201,6 +210,13 @@ static void get_channels(struct net_device *dev, struct ethtool_channels *channe
 {
 	const struct ipoib_intf *intf = ipoib_priv(dev);
 
+	if (intf->accel) {
+		channels->max_rx = dev->real_num_rx_queues;
+		channels->rx_count = dev->real_num_rx_queues;
+		channels->max_tx = dev->real_num_tx_queues;
+		channels->tx_count = dev->real_num_tx_queues;
+		return;
+	}
 	channels->max_rx = 1;
 	channels->rx_count = 1;
 	channels->max_tx = IPOIB_TXQ_MAX;
@@ -210,7 +226,13 @@ static void get_channels(struct net_device *dev, struct ethtool_channels *channe
 /* The stack refuses what is more than the maximum, or nothing. */
 static int set_channels(struct net_device *dev, struct ethtool_channels *channels)
 {
-	return ipoib_set_tx_queues(ipoib_priv(dev), channels->tx_count);
+	struct ipoib_intf *intf = ipoib_priv(dev);
+
+	if (intf->accel) {
+		netdev_warn(dev, HCAS_QUEUES "\n");
+		return -EOPNOTSUPP;
+	}
+	return ipoib_set_tx_queues(intf, channels->tx_count);
 }
 
 static int get_sset_count(struct net_device *dev, int sset)

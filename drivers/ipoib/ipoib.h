@@ -13,7 +13,6 @@
 #ifndef IPOIB_H
 #define IPOIB_H
 
-#include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/sizes.h>
 #include <linux/u64_stats_sync.h>
@@ -26,9 +25,11 @@
 #include "adapt.h"
 #include "data.h"
 #include "dest.h"
+#include "hca.h"
 #include "proto.h"
 #include "tx_lock.h"
 
+struct ipoib_accel;
 struct ipoib_cm;
 struct ipoib_cm_tx;
 struct ipoib_path;
@@ -227,25 +228,12 @@ enum ipoib_flush {
 };
 
 /**
- * struct ipoib_hca - what the client keeps for a HCA
- * @ca: HCA; constant
- * @lock: held with rtnl to change @intfs, either to read it; inside rtnl
- * @intfs: registered interfaces, struct ipoib_intf by their list member
- * @going: the HCA is being removed; guarded by rtnl
- */
-struct ipoib_hca {
-	struct ib_device *ca;
-	struct mutex lock; /* guards what says so above */
-	struct list_head intfs;
-	bool going;
-};
-
-/**
  * struct ipoib_intf - an interface
  * @dev: the netdev; constant
  * @hca: what it belongs to; constant, valid until ndo_uninit
  * @ca: HCA; constant
  * @data: how datagrams are sent and received; constant
+ * @accel: what it has of the HCA's netdev, or NULL if its queues are its own; constant
  * @port: port number, from 1; constant
  * @parent: interface that this one is a child of, or NULL; constant, and
  *	unregistered no earlier than this one
@@ -320,6 +308,7 @@ struct ipoib_intf {
 	struct ipoib_hca *hca;
 	struct ib_device *ca;
 	const struct ipoib_data_ops *data;
+	struct ipoib_accel *accel;
 	u32 port;
 	struct ipoib_intf *parent;
 	struct list_head list;
@@ -405,12 +394,20 @@ extern unsigned int ipoib_send_queue_size;
 extern unsigned int ipoib_recv_queue_size;
 extern unsigned int ipoib_nonsrq_connections;
 
+/* main.c */
+int ipoib_intf_create(struct ipoib_hca *hca, u32 port, u16 pkey,
+		      struct ipoib_intf *parent, const char *name);
+
 /* netdev.c */
 extern struct workqueue_struct *ipoib_rtnl_wq;
 extern struct notifier_block ipoib_netdev_notifier;
 void ipoib_intf_setup(struct net_device *dev);
 int ipoib_intf_register(struct net_device *dev, struct ipoib_hca *hca,
-			u32 port, u16 pkey, struct ipoib_intf *parent);
+			u32 port, u16 pkey, struct ipoib_intf *parent,
+			bool accelerated);
+int ipoib_intf_open(struct net_device *dev);
+int ipoib_intf_stop(struct net_device *dev);
+int ipoib_intf_change_mtu(struct net_device *dev, int mtu);
 struct ipoib_intf *ipoib_intf_of(struct net_device *dev);
 void ipoib_intf_notify_stack(struct ipoib_intf *intf);
 void ipoib_intf_update_mtu(struct ipoib_intf *intf, bool connected);
@@ -454,6 +451,8 @@ void ipoib_tx_push(struct ipoib_txq *txq, struct ipoib_dest *dest,
 void ipoib_tx_doorbell(struct ipoib_txq *txq);
 void ipoib_tx_drop(struct ipoib_txq *txq, struct sk_buff *skb,
 		   enum skb_drop_reason reason);
+struct ipoib_dest *ipoib_tx_new_destination(struct ipoib_intf *intf,
+					    const union ib_gid *gid);
 void ipoib_tx_datagram(struct ipoib_txq *txq, struct sk_buff *skb);
 void ipoib_tx_error(struct ipoib_txq *txq, struct sk_buff *skb,
 		    enum skb_drop_reason reason);

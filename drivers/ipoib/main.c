@@ -8,6 +8,7 @@
 #include <linux/rtnetlink.h>
 #include <net/rtnetlink.h>
 
+#include "accel.h"
 #include "ipoib.h"
 
 #define NONSRQ_CONNECTIONS_MAX	4096
@@ -73,28 +74,78 @@ MODULE_PARM_DESC(max_nonsrq_conn_qp,
 
 static struct ib_client ipoib_client;
 
+static int intf_try(struct ipoib_hca *hca, u32 port, u16 pkey,
+		    struct ipoib_intf *parent, const char *name,
+		    bool accelerated)
+{
+	unsigned char assign_type = parent ? NET_NAME_PREDICTABLE :
+					     NET_NAME_UNKNOWN;
+	struct net_device *dev;
+	int err;
+
+	if (accelerated)
+		dev = ipoib_accel_alloc_netdev(hca->ca, port, name, assign_type);
+	else
+		dev = alloc_netdev_mqs(sizeof(struct rdma_netdev), name,
+				       assign_type, ipoib_intf_setup,
+				       IPOIB_TXQ_MAX, 1);
+	if (IS_ERR_OR_NULL(dev))
+		return dev ? PTR_ERR(dev) : -ENOMEM;
+	if (parent)
+		dev_net_set(dev, dev_net(parent->dev));
+	err = ipoib_intf_register(dev, hca, port, pkey, parent, accelerated);
+	if (err)
+		free_netdev(dev);
+	return err;
+}
+
+/**
+ * ipoib_intf_create - an interface, accelerated by the HCA if it can do so
+ * @hca: HCA
+ * @port: InfiniBand port of it, from 1
+ * @pkey: P_Key of the partition, with the bit of full membership
+ * @parent: interface that it is a child of and like, or NULL
+ * @name: of the netdev
+ *
+ * Context: process, rtnl.
+ * Return: 0 or a negative error.
+ */
+int ipoib_intf_create(struct ipoib_hca *hca, u32 port, u16 pkey,
+		      struct ipoib_intf *parent, const char *name)
+{
+	int err = -EOPNOTSUPP;
+
+	ASSERT_RTNL();
+	if (!parent || parent->accel)
+		err = intf_try(hca, port, pkey, parent, name, true);
+	if (err == -EOPNOTSUPP)
+		err = intf_try(hca, port, pkey, parent, name, false);
+	return err;
+}
+
 /* An interface for the default partition of a port. */
 static int ipoib_add_port(struct ipoib_hca *hca, u32 port)
 {
-	struct net_device *dev;
 	u16 pkey;
 	int err;
 
 	err = ib_query_pkey(hca->ca, port, 0, &pkey);
 	if (err)
 		return err;
-	dev = alloc_netdev_mqs(sizeof(struct rdma_netdev), "ib%d",
-			       NET_NAME_UNKNOWN, ipoib_intf_setup,
-			       IPOIB_TXQ_MAX, 1);
-	if (!dev)
-		return -ENOMEM;
 	rtnl_lock();
-	err = ipoib_intf_register(dev, hca, port, pkey | IPOIB_PKEY_FULL_MEMBER,
-				  NULL);
-	if (err)
-		free_netdev(dev);
+	err = ipoib_intf_create(hca, port, pkey | IPOIB_PKEY_FULL_MEMBER, NULL,
+				"ib%d");
 	rtnl_unlock();
 	return err;
+}
+
+static void hca_free(struct ipoib_hca *hca)
+{
+	/* Somebody else may still be freeing a child that he has taken away. */
+	if (!refcount_dec_and_test(&hca->users))
+		wait_for_completion(&hca->unused);
+	mutex_destroy(&hca->lock);
+	kfree(hca);
 }
 
 static int ipoib_add_hca(struct ib_device *ca)
@@ -108,6 +159,8 @@ static int ipoib_add_hca(struct ib_device *ca)
 	hca->ca = ca;
 	mutex_init(&hca->lock);
 	INIT_LIST_HEAD(&hca->intfs);
+	refcount_set(&hca->users, 1);
+	init_completion(&hca->unused);
 	rdma_for_each_port(ca, port) {
 		if (!rdma_protocol_ib(ca, port))
 			continue;
@@ -117,8 +170,7 @@ static int ipoib_add_hca(struct ib_device *ca)
 				dev_name(&ca->dev), port, err);
 	}
 	if (list_empty(&hca->intfs)) {
-		mutex_destroy(&hca->lock);
-		kfree(hca);
+		hca_free(hca);
 		return -EOPNOTSUPP;
 	}
 	ib_set_client_data(ca, &ipoib_client, hca);
@@ -142,8 +194,7 @@ static void ipoib_remove_hca(struct ib_device *ca, void *client_data)
 	unregister_netdevice_many(&doomed);
 	/* Waits until nobody refers to them, and frees them. */
 	rtnl_unlock();
-	mutex_destroy(&hca->lock);
-	kfree(hca);
+	hca_free(hca);
 }
 
 /*

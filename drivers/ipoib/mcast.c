@@ -120,7 +120,13 @@ struct ipoib_dest *ipoib_mcast_create_sendonly(struct ipoib_intf *intf,
 	return &mcast->dest;
 }
 
-static void mcast_detach(struct ipoib_mcast *mcast)
+/**
+ * ipoib_mcast_detach - no longer receive a group
+ * @mcast: group; its next answer of the SA attaches it again
+ *
+ * Context: control.
+ */
+void ipoib_mcast_detach(struct ipoib_mcast *mcast)
 {
 	struct ipoib_intf *intf = mcast->intf;
 	int err;
@@ -144,7 +150,7 @@ static int mcast_attach(struct ipoib_mcast *mcast)
 	if (mcast->sendonly || (mcast->attached &&
 				mcast->attached_mlid == mlid))
 		return 0;
-	mcast_detach(mcast);
+	ipoib_mcast_detach(mcast);
 	err = intf->data->attach_mcast(intf, &mcast->dest.gid, mlid);
 	if (err)
 		return err;
@@ -184,7 +190,7 @@ void ipoib_mcast_destroy(struct ipoib_mcast *mcast)
 	struct ipoib_intf *intf = mcast->intf;
 
 	ipoib_dest_unlink(intf, &mcast->dest);
-	mcast_detach(mcast);
+	ipoib_mcast_detach(mcast);
 	mcast_leave(mcast);
 	if (intf->broadcast == mcast)
 		intf->broadcast = NULL;
@@ -430,6 +436,22 @@ static void mcast_collect(struct ipoib_intf *intf, struct list_head *all)
 		if (ipoib_dest_is_mcast(dest))
 			list_add_tail(&ipoib_mcast_of(dest)->todo, all);
 	spin_unlock_bh(&intf->dest_lock);
+}
+
+/**
+ * ipoib_mcast_detach_all - no longer receive any group
+ * @intf: interface, to be restarted or down
+ *
+ * Context: control.
+ */
+void ipoib_mcast_detach_all(struct ipoib_intf *intf)
+{
+	struct ipoib_mcast *mcast;
+	LIST_HEAD(all);
+
+	mcast_collect(intf, &all);
+	list_for_each_entry(mcast, &all, todo)
+		ipoib_mcast_detach(mcast);
 }
 
 /**

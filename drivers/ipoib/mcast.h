@@ -65,6 +65,8 @@ static inline struct ipoib_mcast *ipoib_mcast_of(struct ipoib_dest *dest)
 
 struct ipoib_dest *ipoib_mcast_create_sendonly(struct ipoib_intf *intf,
 					       const union ib_gid *mgid);
+void ipoib_mcast_detach(struct ipoib_mcast *mcast);
+void ipoib_mcast_detach_all(struct ipoib_intf *intf);
 void ipoib_mcast_destroy(struct ipoib_mcast *mcast);
 int ipoib_mcast_start(struct ipoib_intf *intf);
 void ipoib_mcast_set_umcast(struct ipoib_intf *intf, bool umcast);

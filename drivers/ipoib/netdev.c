@@ -16,6 +16,7 @@
 #include <linux/if_arp.h>
 #include <linux/module.h>
 
+#include "accel.h"
 #include "gid.h"
 #include "ipoib.h"
 #include "ipoib_trace.h"
@@ -53,7 +54,7 @@ static int intf_init(struct net_device *dev)
 	err = intf->data->create(intf, &qpn);
 	if (err)
 		goto err_destroy_table;
-	err = ipoib_cm_create(intf);
+	err = intf->accel ? 0 : ipoib_cm_create(intf);
 	if (err)
 		goto err_destroy_data;
 	ipoib_hwaddr_set(hwaddr, intf->cm ? IPOIB_HWADDR_RC : 0, qpn,
@@ -66,7 +67,8 @@ static int intf_init(struct net_device *dev)
 	__dev_addr_set(dev, hwaddr, sizeof(hwaddr));
 	ipoib_broadcast_hwaddr(hwaddr, IPOIB_SCOPE_LINK_LOCAL, intf->pkey);
 	memcpy(dev->broadcast, hwaddr, sizeof(hwaddr));
-	if (intf->ca->attrs.device_cap_flags & IB_DEVICE_UD_IP_CSUM) {
+	if (!intf->accel &&
+	    intf->ca->attrs.device_cap_flags & IB_DEVICE_UD_IP_CSUM) {
 		dev->hw_features |= NETIF_F_IP_CSUM | NETIF_F_RXCSUM;
 		if (intf->ca->attrs.kernel_cap_flags & IBK_UD_TSO)
 			dev->hw_features |= NETIF_F_TSO;
@@ -128,7 +130,13 @@ static void intf_uninit(struct net_device *dev)
 	destroy_workqueue(intf->wq);
 }
 
-static int intf_open(struct net_device *dev)
+/**
+ * ipoib_intf_open - ndo_open
+ * @dev: interface
+ *
+ * Return: 0 or a negative error.
+ */
+int ipoib_intf_open(struct net_device *dev)
 {
 	struct ipoib_intf *intf = ipoib_priv(dev);
 
@@ -141,7 +149,13 @@ static int intf_open(struct net_device *dev)
 	return 0;
 }
 
-static int intf_stop(struct net_device *dev)
+/**
+ * ipoib_intf_stop - ndo_stop
+ * @dev: interface
+ *
+ * Return: 0.
+ */
+int ipoib_intf_stop(struct net_device *dev)
 {
 	struct ipoib_intf *intf = ipoib_priv(dev);
 
@@ -159,7 +173,14 @@ static void intf_set_rx_mode(struct net_device *dev)
 	ipoib_mcast_kick(intf);
 }
 
-static int intf_change_mtu(struct net_device *dev, int mtu)
+/**
+ * ipoib_intf_change_mtu - ndo_change_mtu
+ * @dev: interface
+ * @mtu: wanted
+ *
+ * Return: 0, or -EINVAL if the mode does not allow it.
+ */
+int ipoib_intf_change_mtu(struct net_device *dev, int mtu)
 {
 	struct ipoib_intf *intf = ipoib_priv(dev);
 	int fits;
@@ -288,15 +309,36 @@ static int intf_get_iflink(const struct net_device *dev)
 static const struct net_device_ops intf_ops = {
 	.ndo_init = intf_init,
 	.ndo_uninit = intf_uninit,
-	.ndo_open = intf_open,
-	.ndo_stop = intf_stop,
+	.ndo_open = ipoib_intf_open,
+	.ndo_stop = ipoib_intf_stop,
 	.ndo_start_xmit = ipoib_start_xmit,
 	.ndo_features_check = intf_features_check,
 	.ndo_set_rx_mode = intf_set_rx_mode,
-	.ndo_change_mtu = intf_change_mtu,
+	.ndo_change_mtu = ipoib_intf_change_mtu,
 	.ndo_tx_timeout = intf_tx_timeout,
 	.ndo_get_stats64 = intf_get_stats64,
 	.ndo_get_iflink = intf_get_iflink,
+	.ndo_set_mac_address = ipoib_gid_choose,
+	.ndo_set_vf_link_state = ipoib_vf_set_link_state,
+	.ndo_get_vf_config = ipoib_vf_get_config,
+	.ndo_get_vf_stats = ipoib_vf_get_stats,
+	.ndo_get_vf_guid = ipoib_vf_get_guid,
+	.ndo_set_vf_guid = ipoib_vf_set_guid,
+};
+
+/* Those of an interface whose queues are the HCA's. */
+static const struct net_device_ops accel_ops = {
+	.ndo_init = intf_init,
+	.ndo_uninit = intf_uninit,
+	.ndo_open = ipoib_accel_open,
+	.ndo_stop = ipoib_accel_stop,
+	.ndo_start_xmit = ipoib_accel_start_xmit,
+	.ndo_set_rx_mode = intf_set_rx_mode,
+	.ndo_change_mtu = ipoib_accel_change_mtu,
+	.ndo_tx_timeout = ipoib_accel_tx_timeout,
+	.ndo_get_stats64 = ipoib_accel_get_stats64,
+	.ndo_get_iflink = intf_get_iflink,
+	.ndo_eth_ioctl = ipoib_accel_eth_ioctl,
 	.ndo_set_mac_address = ipoib_gid_choose,
 	.ndo_set_vf_link_state = ipoib_vf_set_link_state,
 	.ndo_get_vf_config = ipoib_vf_get_config,
@@ -367,6 +409,9 @@ static void intf_free(struct net_device *dev)
 {
 	struct rdma_netdev *rn = netdev_priv(dev);
 
+	if (!rn->clnt_priv)
+		return;
+	ipoib_accel_exit(rn->clnt_priv);
 	kvfree(rn->clnt_priv);
 	rn->clnt_priv = NULL;
 }
@@ -418,7 +463,8 @@ void ipoib_intf_setup(struct net_device *dev)
  */
 struct ipoib_intf *ipoib_intf_of(struct net_device *dev)
 {
-	return dev->netdev_ops == &intf_ops ? ipoib_priv(dev) : NULL;
+	return dev->netdev_ops == &intf_ops || dev->netdev_ops == &accel_ops ?
+	       ipoib_priv(dev) : NULL;
 }
 
 /* Peers that have the old hardware address hear of the new one. */
@@ -467,12 +513,15 @@ struct notifier_block ipoib_netdev_notifier = {
  * @port: InfiniBand port of it, from 1
  * @pkey: P_Key of the partition, with the bit of full membership
  * @parent: interface that it is a child of, or NULL
+ * @accelerated: @dev is from ipoib_accel_alloc_netdev()
  *
  * Context: process, rtnl.
- * Return: 0 or a negative error; the caller frees @dev then.
+ * Return: 0 or a negative error, -EOPNOTSUPP if the HCA does not accelerate after all;
+ *	the caller frees @dev then.
  */
 int ipoib_intf_register(struct net_device *dev, struct ipoib_hca *hca,
-			u32 port, u16 pkey, struct ipoib_intf *parent)
+			u32 port, u16 pkey, struct ipoib_intf *parent,
+			bool accelerated)
 {
 	struct ib_port_attr attr;
 	struct ipoib_intf *intf;
@@ -493,6 +542,12 @@ int ipoib_intf_register(struct net_device *dev, struct ipoib_hca *hca,
 	intf->port_state = attr.state;
 	intf->lid = attr.lid;
 	intf->ud_mtu_max = IPOIB_UD_MTU(ib_mtu_enum_to_int(attr.max_mtu));
+	if (accelerated) {
+		err = ipoib_accel_init(intf);
+		if (err)
+			goto err_free;
+		dev->netdev_ops = &accel_ops;
+	}
 	dev->max_mtu = intf->ud_mtu_max;
 	/* Until the broadcast group says otherwise (RFC 4391 section 7). */
 	intf->group_mtu = min_t(int, dev->max_mtu, IPOIB_UD_MTU(2048));
@@ -505,10 +560,14 @@ int ipoib_intf_register(struct net_device *dev, struct ipoib_hca *hca,
 	ipoib_pmtu_init(intf);
 	INIT_WORK(&intf->rtnl_work, intf_rtnl_work);
 	err = register_netdevice(dev);
-	if (!err)
-		intf_attach(intf);
-	else if (dev->reg_state != NETREG_UNREGISTERING)
-		/* The stack may have done so, or does when nobody refers to it. */
+	if (err)
+		goto err_free;
+	intf_attach(intf);
+	return 0;
+
+err_free:
+	/* The stack may have done so, or does when nobody refers to it. */
+	if (dev->reg_state != NETREG_UNREGISTERING)
 		intf_free(dev);
 	return err;
 }

@@ -77,4 +77,21 @@ void ipoib_paths_forget_ah(struct ipoib_intf *intf);
 void ipoib_path_heard(struct ipoib_intf *intf, const union ib_gid *gid,
 		      u16 slid);
 
+/**
+ * ipoib_path_follow_up - a packet was for a destination: ask the SA if need be
+ * @dest: path or group; groups are joined without this
+ *
+ * Context: transmit queue lock, RCU read side.
+ */
+static inline void ipoib_path_follow_up(struct ipoib_dest *dest)
+{
+	struct ipoib_path *path;
+
+	if (ipoib_dest_is_mcast(dest))
+		return;
+	path = ipoib_path_of(dest);
+	if (unlikely(!dest->ah || test_bit(IPOIB_PATH_STALE, &path->state)))
+		ipoib_path_resolve(path);
+}
+
 #endif /* IPOIB_PATH_H */

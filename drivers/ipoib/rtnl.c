@@ -68,6 +68,12 @@ static int link_check_new(const struct ipoib_intf *parent,
 {
 	int mtu_max = parent->ud_mtu_max;
 
+	/* The stack has allocated without asking the HCA how much it needs. */
+	if (parent->accel) {
+		NL_SET_ERR_MSG_ATTR(extack, tb[IFLA_LINK],
+				    "the HCA accelerates the parent, whose children are made by create_child");
+		return -EOPNOTSUPP;
+	}
 	if (link_wants_connected(mode))
 		mtu_max = max(mtu_max, ipoib_cm_mtu_max(parent));
 	if (dev->num_tx_queues != IPOIB_TXQ_MAX || dev->num_rx_queues != 1) {

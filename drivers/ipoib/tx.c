@@ -220,14 +220,19 @@ void ipoib_tx_doorbell(struct ipoib_txq *txq)
 	txq->posted = txq->head;
 }
 
-/* The destination for a hardware address, made if need be. */
-static struct ipoib_dest *tx_destination(struct ipoib_intf *intf,
-					 const union ib_gid *gid)
+/**
+ * ipoib_tx_new_destination - a destination for a GID that has none
+ * @intf: interface
+ * @gid: port GID or MGID
+ *
+ * Context: transmit queue lock, RCU read side.
+ * Return: the destination, or NULL without memory.
+ */
+struct ipoib_dest *ipoib_tx_new_destination(struct ipoib_intf *intf,
+					    const union ib_gid *gid)
 {
-	struct ipoib_dest *dest = ipoib_dest_find(intf, gid);
+	struct ipoib_dest *dest;
 
-	if (likely(dest))
-		return dest;
 	if (gid->raw[0] == 0xff)
 		dest = ipoib_mcast_create_sendonly(intf, gid);
 	else
@@ -265,21 +270,17 @@ static bool tx_push_or_hold(struct ipoib_txq *txq, struct ipoib_dest *dest,
 void ipoib_tx_datagram(struct ipoib_txq *txq, struct sk_buff *skb)
 {
 	union ib_gid gid = ipoib_hwaddr_gid(skb->data);
-	struct ipoib_dest *dest = tx_destination(txq->intf, &gid);
-	struct ipoib_path *path;
+	struct ipoib_dest *dest = ipoib_dest_find(txq->intf, &gid);
 
+	if (unlikely(!dest))
+		dest = ipoib_tx_new_destination(txq->intf, &gid);
 	if (unlikely(!dest)) {
 		ipoib_tx_drop(txq, skb, SKB_DROP_REASON_NOMEM);
 		return;
 	}
 	if (unlikely(!tx_push_or_hold(txq, dest, skb)))
 		ipoib_tx_drop(txq, skb, SKB_DROP_REASON_NEIGH_QUEUEFULL);
-
-	if (ipoib_dest_is_mcast(dest))
-		return;
-	path = ipoib_path_of(dest);
-	if (unlikely(!dest->ah || test_bit(IPOIB_PATH_STALE, &path->state)))
-		ipoib_path_resolve(path);
+	ipoib_path_follow_up(dest);
 }
 
 /**

@@ -181,9 +181,18 @@ static void world_no_work(struct work_struct *work)
 {
 }
 
+/* Never registered: its queues may be woken all the same. */
+static void world_ready_netdev(struct net_device *dev)
+{
+	unsigned int i;
+
+	for (i = 0; i < dev->num_tx_queues; i++)
+		netdev_get_tx_queue(dev, i)->qdisc = &noop_qdisc;
+	spin_lock_init(&dev->addr_list_lock);
+}
+
 static int world_create(struct kunit *test)
 {
-	struct net_device *dev;
 	struct ipoib_intf *intf;
 	int err, i;
 
@@ -194,11 +203,7 @@ static int world_create(struct kunit *test)
 	intf = netdev_create(test, IPOIB_TXQ_MAX);
 	if (!world->ca || !intf)
 		return -ENOMEM;
-	dev = intf->dev;
-	/* never registered: its queues may be woken all the same */
-	for (i = 0; i < IPOIB_TXQ_MAX; i++)
-		netdev_get_tx_queue(dev, i)->qdisc = &noop_qdisc;
-	spin_lock_init(&dev->addr_list_lock);
+	world_ready_netdev(intf->dev);
 	world->intf = intf;
 	world->pd.device = world->ca;
 	world->qp.device = world->ca;

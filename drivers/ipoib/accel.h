@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+#ifndef IPOIB_ACCEL_H
+#define IPOIB_ACCEL_H
+
+#include <linux/netdevice.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+
+#include "data.h"
+
+struct ifreq;
+
+/**
+ * struct ipoib_accel - what an interface has of its HCA's netdev
+ * @intf: owner; constant
+ * @ops: operations of the HCA's netdev, called in our own; constant
+ * @destructor: frees what the HCA's netdev has, or NULL; constant
+ * @open: the HCA's ndo_open has been called, and its ndo_stop has not; guarded by rtnl
+ * @index: P_Key index that it is open with, or negative. Who holds rtnl gives it to
+ *	control when there is none, control alone takes it back while the interface is up
+ * @open_work: opens the HCA's netdev for control
+ * @again: packets that have waited for an address, to go through the stack; its own lock
+ * @again_work: gives them to it; control
+ */
+struct ipoib_accel {
+	struct ipoib_intf *intf;
+	const struct net_device_ops *ops;
+	void (*destructor)(struct net_device *dev);
+	bool open;
+	int index;
+	struct work_struct open_work;
+	struct sk_buff_head again;
+	struct work_struct again_work;
+};
+
+struct net_device *ipoib_accel_alloc_netdev(struct ib_device *ca, u32 port,
+					    const char *name,
+					    unsigned char name_assign_type);
+int ipoib_accel_init(struct ipoib_intf *intf);
+void ipoib_accel_exit(struct ipoib_intf *intf);
+
+int ipoib_accel_open(struct net_device *dev);
+int ipoib_accel_stop(struct net_device *dev);
+netdev_tx_t ipoib_accel_start_xmit(struct sk_buff *skb, struct net_device *dev);
+int ipoib_accel_change_mtu(struct net_device *dev, int mtu);
+void ipoib_accel_tx_timeout(struct net_device *dev, unsigned int queue);
+void ipoib_accel_get_stats64(struct net_device *dev,
+			     struct rtnl_link_stats64 *stats);
+int ipoib_accel_eth_ioctl(struct net_device *dev, struct ifreq *ifr, int cmd);
+
+#endif /* IPOIB_ACCEL_H */
