@@ -10,18 +10,6 @@ MAKE=/sys/class/net/ib0/create_child
 DELETE=/sys/class/net/ib0/delete_child
 GIVEN=80:00:00:02:fe:80:00:00:00:00:00:00:02:00:00:00:00:00:00:01
 
-# refused "MESSAGE" COMMAND...: it fails and says why
-refused() {
-	local message=$1
-	shift
-	! "$@" 2>/run/refused || fail "not refused: $*"
-	grep -qF "$message" /run/refused || fail "$*: $(cat /run/refused)"
-}
-
-into() {
-	echo "$2" >"$1"
-}
-
 # details MORE...: what ip says of an interface
 details() {
 	ip -d link show "$@" | sed -n 's/.*\(ipoib pkey.*umcast [0-9a-f]*\).*/\1/p'

@@ -5,14 +5,6 @@
 # said, moderation and channels; what survives the HCA.
 source "$STACK/lib.sh"
 
-# refused "MESSAGE" COMMAND...: it fails and says why
-refused() {
-	local message=$1
-	shift
-	! "$@" >/run/refused 2>&1 || fail "not refused: $*"
-	grep -qF "$message" /run/refused || fail "$*: $(cat /run/refused)"
-}
-
 # rings: receive and transmit ring now
 rings() {
 	ethtool -g ib0 | awk '/Current/ { now = 1 } now && /^[RT]X:/ { printf "%s ", $2 }'

@@ -31,6 +31,18 @@ wait_for() {
 	done
 }
 
+# refused "MESSAGE" COMMAND...: it fails and says why
+refused() {
+	local message=$1
+	shift
+	! "$@" >/run/refused 2>&1 || fail "not refused: $*"
+	grep -qF "$message" /run/refused || fail "$*: $(cat /run/refused)"
+}
+
+into() {
+	echo "$2" >"$1"
+}
+
 port_is() {
 	[[ $(cat "/sys/class/infiniband/$1/ports/1/state") == *"$2" ]]
 }

@@ -34,14 +34,6 @@ mode() {
 	"${N[@]}" bash -c "echo $1 >/sys/class/net/ib1/mode"
 }
 
-# refused "MESSAGE" COMMAND...: it fails and says why
-refused() {
-	local message=$1
-	shift
-	! "$@" >/run/refused 2>&1 || fail "not refused: $*"
-	grep -qF "$message" /run/refused || fail "$*: $(cat /run/refused)"
-}
-
 hears() {
 	"${N[@]}" ss -Hlun "sport = :4000" | grep -q .
 }
