@@ -308,6 +308,7 @@ void sib_device_init(struct sib_dev *dev, const char *name, __be64 guid)
 		 init_utsname()->nodename, name);
 	memcpy(dev->port.sma.node_desc, ibdev->node_desc, SIB_NODE_DESC_LEN);
 	ib_set_device_ops(ibdev, &sib_device_ops);
+	sib_netdev_offer(ibdev);
 }
 
 /**

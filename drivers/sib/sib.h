@@ -568,6 +568,9 @@ int sib_process_mad(struct ib_device *ibdev, int flags, u32 port_num, const stru
 extern const struct sib_sma_ops sib_mad_sma_ops;
 extern struct ib_client sib_mad_client;
 
+/* netdev.c */
+void sib_netdev_offer(struct ib_device *ibdev);
+
 /* stats.c */
 void sib_stats_init(void);
 struct rdma_hw_stats *sib_alloc_hw_port_stats(struct ib_device *ibdev, u32 port_num);

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# shellcheck disable=SC2086,SC2317  # "${N[@]}" is a command and its words
+# shellcheck shell=bash
+# clock: jump
+# A HCA that accelerates IPoIB at one end, one that does not at the other: traffic both
+# ways, what is refused, a queue that stalls, children, a P_Key that comes later, the HCA
+# unplugged under traffic.
+source "$STACK/lib.sh"
+
+OWN_NETDEV=/sys/module/sib/parameters/ipoib_netdev
+MAKE=/sys/class/net/ib0/create_child
+
+# The first HCA has a netdev of its own, the second has none.
+hcas() {
+	echo Y >$OWN_NETDEV
+	rdma link add sib0 type sib netdev va
+	echo N >$OWN_NETDEV
+	[[ -e /sys/class/infiniband/sib1 ]] || rdma link add sib1 type sib netdev vb
+	wait_for 20 port_is sib0 INIT
+	wait_for 20 port_is sib1 INIT
+}
+
+# accelerated COMMAND... INTERFACE: no queues but the HCA's, which is one to send
+accelerated() {
+	[[ $("${@:1:$# - 1}" ethtool -l "${!#}" | sed -n 's/^TX:[^0-9]*//p' | head -n 1) == 1 ]]
+}
+
+sent_more_than() {
+	(($(cat /sys/class/net/ib0/statistics/tx_bytes) > $1))
+}
+
+pings() {
+	ping -q -c 20 -i 0.05 -W 5 -s "$2" "$1" >/run/ping || fail "$(cat /run/ping)"
+}
+
+# send_to ADDRESS: packets that nobody answers, some of them in two pieces. (A ping that
+# waits for answers reads the clock all the time, which then stands still.)
+send_to() {
+	while sleep 0.01; do
+		printf %1000s x >"/dev/udp/$1/9"
+		printf %3000s x >"/dev/udp/$1/9"
+	done 2>/dev/null
+}
+
+stalled() {
+	dmesg | grep -q "ib0: the HCA's transmit queue 0 stalled"
+}
+
+mkdir /run/served
+partitions blue=0x1 red=0x2
+stack_up
+
+step "whose queues"
+accelerated ib0 || fail "not the HCA's: $(ethtool -l ib0)"
+! accelerated "${N[@]}" ib1 || fail "the other end is accelerated"
+[[ $(cat /sys/class/net/ib0/address) == 00:* ]] || fail "offers connected mode"
+
+step "traffic both ways"
+for size in 0 56 1400 2016 20000; do
+	pings 10.0.0.2 $size
+	"${N[@]}" ping -q -c 20 -i 0.05 -W 5 -s $size fd00::1 >/run/ping || fail "$(cat /run/ping)"
+done
+head -c 3000000 /dev/urandom >/run/served/numbers
+"${N[@]}" python3 -m http.server -d /run/served 8000 >/dev/null 2>&1 &
+SERVER=$!
+wait_for 60 "${N[@]}" bash -c 'ss -Hltn | grep -q :8000'
+exec {conn}<>/dev/tcp/10.0.0.2/8000
+printf 'GET /numbers HTTP/1.0\r\n\r\n' >&$conn
+tail -c 3000000 <&$conn | cmp - /run/served/numbers || fail "not what was sent"
+exec {conn}>&-
+kill $SERVER
+wait $SERVER || true
+
+step "MTU"
+ip link set ib0 mtu 1500
+pings 10.0.0.2 4000
+ip link set ib0 mtu 2044
+
+step "refused"
+refused "accelerates the parent" ip link add link ib0 name ib0.8001 type ipoib pkey 0x8001
+refused "no connected mode" ip link set ib0 type ipoib mode connected
+refused "" into /sys/class/net/ib0/mode connected
+refused "queues are not to be set" ethtool -C ib0 rx-usecs 10 rx-frames 10
+refused "maximum" ethtool -G ib0 rx 256
+refused "maximum" ethtool -L ib0 tx 2
+
+step "a queue that stalls"
+into /sys/kernel/debug/sib/sib0/hang_sends 1
+for ((n = 0; n < 400; n++)); do
+	echo more than the queue takes >/dev/udp/10.0.0.2/9
+done
+wait_for 60 stalled
+wait_for 30 ping -c 1 -W 1 10.0.0.2
+pings 10.0.0.2 1400
+
+step "a child"
+"${N[@]}" ip link add link ib1 name ib1.8001 type ipoib pkey 0x8001
+"${N[@]}" ip address add 10.1.0.2/24 dev ib1.8001
+"${N[@]}" ip link set ib1.8001 up
+into $MAKE 0x8001
+accelerated ib0.8001 || fail "the child is not the HCA's"
+ip address add 10.1.0.1/24 dev ib0.8001
+ip link set ib0.8001 up
+wait_for 30 ping -c 1 -W 1 10.1.0.2
+pings 10.1.0.2 1400
+into /sys/class/net/ib0/delete_child 0x8001
+into $MAKE 0x8001
+ip netns add n2
+ip link set ib0.8001 netns n2
+ip netns exec n2 ip address add 10.1.0.1/24 dev ib0.8001
+ip netns exec n2 ip link set ib0.8001 up
+wait_for 30 ip netns exec n2 ping -c 1 -W 1 10.1.0.2
+
+step "a P_Key that the port has later"
+into $MAKE 3
+ip link set ib0.8003 up
+! is_running ib0.8003 || fail "carrier without a P_Key"
+partitions blue=0x1 red=0x2 green=0x3
+kill -HUP "$SM"
+wait_for 40 is_running ib0.8003
+
+step "unplugged under traffic"
+send_to 10.0.0.2 &
+SENDERS=($!)
+"${N[@]}" bash -c "$(declare -f send_to); send_to 10.0.0.1" &
+SENDERS+=($!)
+before=$(cat /sys/class/net/ib0/statistics/tx_bytes)
+wait_for 10 sent_more_than $((before + 50000))
+timeout 60 rdma link delete sib0 || fail "rdma link delete: status $?"
+kill "${SENDERS[@]}" 2>/dev/null || true # one ends with its interface
+wait "${SENDERS[@]}" || true
+gone /sys/class/net/ib0 || fail "ib0 survives its HCA"
+! ip -n n2 link show ib0.8001 2>/dev/null || fail "a child survives its HCA in another namespace"
+ip netns delete n2
+stop_sm
+hcas
+start_sm
+ip address add 10.0.0.1/24 dev ib0
+ip link set ib0 up
+accelerated ib0 || fail "not the HCA's when it is back"
+wait_for 40 ping -c 1 -W 1 10.0.0.2
+stack_down
