@@ -267,7 +267,6 @@ void ipoib_cm_tx_complete(struct ipoib_cm_tx *link, u32 last, bool ok,
 int ipoib_cm_rx_start(struct ipoib_cm *cm);
 void ipoib_cm_rx_stop(struct ipoib_cm *cm);
 void ipoib_cm_rx_tick(struct ipoib_cm *cm);
-void ipoib_cm_rx_show(struct ipoib_cm *cm, struct seq_file *file);
 void ipoib_cm_rx_used(struct ipoib_cm_rx *rx);
 bool ipoib_cm_rx_partial(const struct ipoib_cm_rx *rx);
 void ipoib_cm_rx_drained(struct ipoib_cm_rx *rx);

@@ -12,9 +12,8 @@
 #include <linux/module.h>
 #include <linux/random.h>
 #include <linux/sched/mm.h>
-#include <linux/seq_file.h>
 
-#include "cm.h"
+#include "cm_rx.h"
 
 #define RX_IDLE		(300 * HZ)
 /* The same for one whose peer has made another; what is on its way still arrives. */
@@ -38,59 +37,6 @@ enum ipoib_cm_rx_event {
 	IPOIB_CM_RX_ENDED,
 	IPOIB_CM_RX_LAST,
 	IPOIB_CM_RX_DRAINED,
-};
-
-/**
- * enum ipoib_cm_rx_state - how far an incoming connection has come
- * @IPOIB_CM_RX_NEW: not answered
- * @IPOIB_CM_RX_LIVE: accepted
- * @IPOIB_CM_RX_FLUSHING: its queue pair is in ERROR
- * @IPOIB_CM_RX_WAITING: it waits for its turn to drain
- * @IPOIB_CM_RX_DRAINING: its last completion is awaited
- */
-enum ipoib_cm_rx_state {
-	IPOIB_CM_RX_NEW,
-	IPOIB_CM_RX_LIVE,
-	IPOIB_CM_RX_FLUSHING,
-	IPOIB_CM_RX_WAITING,
-	IPOIB_CM_RX_DRAINING,
-};
-
-/**
- * struct ipoib_cm_rx - an incoming connection
- * @item: events
- * @cm: owner; constant
- * @list: link in ipoib_cm.rx_links; guarded by ipoib_cm.rx_lock
- * @state: control
- * @id: of the CM; constant
- * @qp: queue pair; control
- * @from: interface of the peer; constant
- * @old: the peer has made another one since; control
- * @psn: the first it receives; control
- * @partial: the peer may leave checksums to us; constant
- * @bufs: its own receive buffers, where they are not shared; control
- * @held: of those, with the HCA; set by control before the queue pair receives,
- *	then receive NAPI
- * @used: jiffies of the newest message; receive NAPI
- * @deadline: jiffies by which the state has to change; control
- * @rcu: for freeing behind NAPI
- */
-struct ipoib_cm_rx {
-	struct ipoib_cm_item item;
-	struct ipoib_cm *cm;
-	struct list_head list;
-	enum ipoib_cm_rx_state state;
-	struct ib_cm_id *id;
-	struct ib_qp *qp;
-	struct ipoib_conn_key from;
-	bool old;
-	u32 psn;
-	bool partial;
-	struct ipoib_cm_rx_bufs bufs;
-	u32 held;
-	unsigned long used;
-	unsigned long deadline;
-	struct rcu_head rcu;
 };
 
 /**
@@ -425,46 +371,6 @@ void ipoib_cm_rx_tick(struct ipoib_cm *cm)
 		rx_free(late);
 	}
 	rx_next_drain(cm);
-}
-
-static const char *rx_state_name(enum ipoib_cm_rx_state state)
-{
-	switch (state) {
-	case IPOIB_CM_RX_NEW:
-		return "NEW";
-	case IPOIB_CM_RX_LIVE:
-		return "LIVE";
-	default:
-		return "ENDING";
-	}
-}
-
-/**
- * ipoib_cm_rx_show - tell of incoming connections
- * @cm: connected mode
- * @file: to write to
- *
- * Context: process.
- */
-void ipoib_cm_rx_show(struct ipoib_cm *cm, struct seq_file *file)
-{
-	struct ipoib_cm_rx *rx;
-
-	mutex_lock(&cm->rx_lock);
-	list_for_each_entry(rx, &cm->rx_links, list) {
-		ipoib_debugfs_gid(file, &rx->from.gid);
-		seq_printf(file,
-			   "  direction: in\n"
-			   "  QPN:      0x%06x\n"
-			   "  state:    %s\n"
-			   "  MTU:      %u\n"
-			   "  idle:     %u ms\n"
-			   "\n",
-			   be32_to_cpu(rx->from.qpn), rx_state_name(rx->state),
-			   ipoib_cm_rxq_frame_max(&cm->rxq) - IPOIB_ENCAP_LEN,
-			   jiffies_to_msecs(jiffies - READ_ONCE(rx->used)));
-	}
-	mutex_unlock(&cm->rx_lock);
 }
 
 static int rx_cm_event(struct ib_cm_id *id, const struct ib_cm_event *event)

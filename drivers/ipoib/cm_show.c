@@ -8,6 +8,7 @@
  */
 #include <linux/seq_file.h>
 
+#include "cm_rx.h"
 #include "cm_tx.h"
 
 static const char * const conn_state_names[IPOIB_CONN_STATES] = {
@@ -53,6 +54,33 @@ static void show_conn(const struct ipoib_conn *conn, struct seq_file *file)
 		   jiffies_to_msecs(jiffies - READ_ONCE(conn->used)));
 }
 
+static const char *rx_state_name(enum ipoib_cm_rx_state state)
+{
+	switch (state) {
+	case IPOIB_CM_RX_NEW:
+		return "NEW";
+	case IPOIB_CM_RX_LIVE:
+		return "LIVE";
+	default:
+		return "ENDING";
+	}
+}
+
+static void show_rx(const struct ipoib_cm_rx *rx, struct seq_file *file)
+{
+	ipoib_debugfs_gid(file, &rx->from.gid);
+	seq_printf(file,
+		   "  direction: in\n"
+		   "  QPN:      0x%06x\n"
+		   "  state:    %s\n"
+		   "  MTU:      %u\n"
+		   "  idle:     %u ms\n"
+		   "\n",
+		   be32_to_cpu(rx->from.qpn), rx_state_name(rx->state),
+		   ipoib_cm_rxq_frame_max(&rx->cm->rxq) - IPOIB_ENCAP_LEN,
+		   jiffies_to_msecs(jiffies - READ_ONCE(rx->used)));
+}
+
 /**
  * ipoib_cm_show - tell of an interface's connections
  * @intf: interface
@@ -63,6 +91,7 @@ static void show_conn(const struct ipoib_conn *conn, struct seq_file *file)
 void ipoib_cm_show(struct ipoib_intf *intf, struct seq_file *file)
 {
 	const struct ipoib_conn *conn;
+	const struct ipoib_cm_rx *rx;
 	struct ipoib_cm *cm = intf->cm;
 
 	if (!cm)
@@ -73,5 +102,8 @@ void ipoib_cm_show(struct ipoib_intf *intf, struct seq_file *file)
 		show_conn(conn, file);
 	spin_unlock_bh(&cm->conn_lock);
 	rcu_read_unlock();
-	ipoib_cm_rx_show(cm, file);
+	mutex_lock(&cm->rx_lock);
+	list_for_each_entry(rx, &cm->rx_links, list)
+		show_rx(rx, file);
+	mutex_unlock(&cm->rx_lock);
 }
