@@ -96,9 +96,9 @@ static struct sib_rq *recv_queue(struct sib_qp *qp)
  *
  * Return: true if it is so.
  */
-bool sib_qp_recv_is_spoilt(const struct sib_qp *qp)
+bool sib_qp_recv_is_spoilt(struct sib_qp *qp)
 {
-	return (qp->srq ? &qp->srq->rq : &qp->rq)->user.spoilt;
+	return recv_queue(qp)->user.spoilt;
 }
 
 /* To a copy; sib_tx_run() takes the QP to error if that is impossible. */

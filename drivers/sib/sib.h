@@ -504,7 +504,7 @@ const struct sib_rwqe *sib_qp_recv_hold(struct sib_qp *qp, const struct sib_rwqe
 const struct sib_rwqe *sib_qp_recv_take(struct sib_qp *qp);
 void sib_qp_recv_done(struct sib_qp *qp, struct ib_wc *wc, bool solicited);
 u32 sib_qp_recv_count(const struct sib_qp *qp);
-bool sib_qp_recv_is_spoilt(const struct sib_qp *qp);
+bool sib_qp_recv_is_spoilt(struct sib_qp *qp);
 int sib_rwqe_scatter(const struct sib_qp *qp, const struct sib_rwqe *rwqe, u32 skip,
 		     struct sk_buff *skb, unsigned int off, u32 len, __wsum *sum);
 int sib_rwqe_write(const struct sib_qp *qp, const struct sib_rwqe *rwqe, u32 skip,
