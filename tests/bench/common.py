@@ -30,10 +30,10 @@ def iperf3(lab, seconds, *options):
     return json.loads(text)["end"]
 
 
-def tcp(lab, seconds):
+def tcp(lab, seconds, streams=1):
     """Bits per second received of TCP from h1 to h2, and back; `served` is around it."""
-    # The first second is the connection's start and does not count.
-    return [iperf3(lab, seconds, "-O", 1, *way)["sum_received"]["bits_per_second"]
+    # The first second is the connections' start and does not count.
+    return [iperf3(lab, seconds, "-O", 1, "-P", streams, *way)["sum_received"]["bits_per_second"]
             for way in ([], ["-R"])]
 
 

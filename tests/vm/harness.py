@@ -89,6 +89,7 @@ class Config:
     ib_mtu: int = 4096
     ports: int = 1
     topology: str = ""
+    cpus: int = 0  # of each host; 0: as many as it takes
 
     def __str__(self):
         drivers = self.h1 if self.h1 == self.h2 else f"{self.h1}+{self.h2}"
@@ -97,7 +98,7 @@ class Config:
         return f"{self.kernel}-{drivers}-{self.ib_mtu}{ports}{topology}"
 
     def arguments(self):
-        cpus = 2 if self.kernel in TEST_KERNELS else 1
+        cpus = self.cpus or (2 if self.kernel in TEST_KERNELS else 1)
         return ["--kernel", self.kernel, "--driver", f"h1={self.h1}", "--driver", f"h2={self.h2}",
                 "--ib-mtu", str(self.ib_mtu), "--cpus", str(cpus), "--ports", str(self.ports),
                 *(["--topology", self.topology] if self.topology else [])]
