@@ -24,6 +24,12 @@ traced() {
 	grep -q "ipoib_$1: ib0 $2" $TRACING/trace || fail "no event: ipoib_$1 $2"
 }
 
+# hears_of NETDEV: what watches netlink has begun to
+hears_of() {
+	ip link set "$1" alias $RANDOM
+	grep -q " $1:" /run/monitor
+}
+
 TRACING=/sys/kernel/tracing
 mount -t tracefs tracefs $TRACING
 stack_up
@@ -72,7 +78,14 @@ wait_for 10 grep -q 'kfree_skb:.*reason: PKT_TOO_BIG' $TRACING/trace
 echo 0 >$TRACING/events/skb/kfree_skb/enable
 
 step "datagrams where the mode says so: the path MTU is learnt"
+# Of the notifiers of the kernel, which RDMA CM's users hear as well, netlink is one.
+ip -o monitor link >/run/monitor &
+MONITOR=$!
+wait_for 10 hears_of lo
 mode 1 datagram
+wait_for 10 grep -q 'ib0.*mtu 4092' /run/monitor
+kill $MONITOR
+wait $MONITOR || true
 [[ $(cat /sys/class/net/ib0/mtu) == 4092 ]] || fail "MTU in datagram mode"
 ping -q -c 3 -i 0.02 -W 5 -s 20000 10.0.0.2 >/run/ping || fail "mixed: $(cat /run/ping)"
 mode 1 connected
