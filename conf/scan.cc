@@ -81,6 +81,7 @@ class Scanner
     [[nodiscard]] bool checkKey(std::size_t start, Place place);
     [[nodiscard]] bool word(std::string &out);
     [[nodiscard]] bool wordPart(std::string &out);
+    [[nodiscard]] bool character(std::string &out);
     [[nodiscard]] bool singleQuoted(std::string &out);
     [[nodiscard]] bool doubleQuoted(std::string &out);
     [[nodiscard]] bool dollar(std::string &out);
@@ -268,7 +269,6 @@ bool Scanner::word(std::string &out)
 bool Scanner::wordPart(std::string &out)
 {
     const char c = peek();
-    const auto byte = static_cast<unsigned char>(c);
     switch (c) {
     case '\'':
         return singleQuoted(out);
@@ -294,7 +294,14 @@ bool Scanner::wordPart(std::string &out)
     default:
         break;
     }
-    if (byte < 0x20 || byte == 0x7F)
+    return character(out);
+}
+
+// The next one as it stands.
+bool Scanner::character(std::string &out)
+{
+    const auto byte = static_cast<unsigned char>(peek());
+    if ((byte < 0x20 && byte != '\t') || byte == 0x7F)
         return fail(place_, "control character '" + printable(text_.substr(at_, 1)) + "'",
                     "remove it");
     out += peek();
@@ -309,11 +316,8 @@ bool Scanner::singleQuoted(std::string &out)
     while (peek() != '\'') {
         if (atLineEnd())
             return fail(opening, "the quote is not closed on this line", "add a ' at its end");
-        if (static_cast<unsigned char>(peek()) < 0x20 && peek() != '\t')
-            return fail(place_, "control character '" + printable(text_.substr(at_, 1)) + "'",
-                        "remove it");
-        out += peek();
-        take();
+        if (!character(out))
+            return false;
     }
     take();
     return true;
@@ -338,11 +342,8 @@ bool Scanner::doubleQuoted(std::string &out)
         }
         if (peek() == '\\' && special.find(peek(1)) != std::string_view::npos)
             take();
-        if (static_cast<unsigned char>(peek()) < 0x20 && peek() != '\t')
-            return fail(place_, "control character '" + printable(text_.substr(at_, 1)) + "'",
-                        "remove it");
-        out += peek();
-        take();
+        if (!character(out))
+            return false;
     }
     take();
     return true;

@@ -84,6 +84,9 @@ TEST(ConfScan, ErrorsNamePlaceAndCureAndReadingGoesOn)
         Case{"A=b >c", "f:1:5: error: A: a second word behind the value; a value with blanks "
                        "needs quotes: A=\"one two\""},
         Case{"A=b\x01", "f:1:4: error: A: control character '\\x01'; remove it"},
+        Case{"A=b\\\x01", "f:1:5: error: A: control character '\\x01'; remove it"},
+        Case{"A='b\x7F'", "f:1:5: error: A: control character '\\x7f'; remove it"},
+        Case{"A=\"b\x7F\"", "f:1:5: error: A: control character '\\x7f'; remove it"},
         Case{"1A=b", "f:1:1: error: '1A=b' is not an assignment; expected KEY=value; nothing is "
                      "executed"},
         Case{"=b",
