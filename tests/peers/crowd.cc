@@ -16,7 +16,6 @@ using namespace std::chrono_literals;
 
 constexpr std::uint8_t connectedFlag = 0x80;
 constexpr std::size_t arpSenderAt = 8; // its hardware address
-constexpr std::uint32_t longest = 65524;
 constexpr std::uint32_t mtu = 4096;
 constexpr std::uint32_t gsiQpn = 1;
 constexpr std::uint32_t qkey = 0x0B1B; // of the broadcast group
@@ -89,7 +88,7 @@ Crowd::Connection &Crowd::outgoing(std::uint32_t peer, const Remote &remote)
                         .gid = port_.gid,
                         .remoteGid = remote.address.gid,
                         .ipoibQpn = peer,
-                        .longest = longest};
+                        .longest = Receiver::longest};
     out_.emplace(pair, own);
     return connections_
         .emplace(
@@ -167,7 +166,7 @@ void Crowd::onReq(const CmMessage &req, std::uint16_t lid)
                         .qpn = own,
                         .psn = own,
                         .ipoibQpn = peer,
-                        .longest = longest};
+                        .longest = Receiver::longest};
     in_.emplace(Pair{peer, req.ipoibQpn}, own);
     connections_.emplace(
         own, Connection{.isUp = true,

@@ -37,29 +37,36 @@ Receiver::Outcome Receiver::receive(const ib::Bth &bth, io::View payload)
                                           .messages = messages_}};
     }
     isBehind_ = false;
-    next_ = (next_ + 1) & psnMask;
     const auto opcode = static_cast<ib::Opcode>(bth.opcode);
-    if (opcode == ib::Opcode::rcSendFirst || opcode == ib::Opcode::rcSendOnly)
+    const bool begins = opcode == ib::Opcode::rcSendFirst || opcode == ib::Opcode::rcSendOnly;
+    const bool ends = opcode == ib::Opcode::rcSendLast || opcode == ib::Opcode::rcSendOnly;
+    if (begins == isInside_ || (begins ? 0 : message_.size()) + payload.size() > longest)
+        return {.message = {},
+                .answer = Acknowledgement{.psn = next_,
+                                          .syndrome = Acknowledgement::invalidRequest,
+                                          .messages = messages_}};
+    next_ = (next_ + 1) & psnMask;
+    if (begins)
         message_.clear();
     io::append(message_, payload);
-    Outcome outcome;
-    if (opcode == ib::Opcode::rcSendLast || opcode == ib::Opcode::rcSendOnly) {
+    isInside_ = !ends;
+    if (ends)
         messages_ = (messages_ + 1) & psnMask;
-        outcome.message = message_;
-    }
-    if (bth.acknowledge)
-        outcome.answer = Acknowledgement{.psn = bth.psn, .messages = messages_};
-    return outcome;
+    const Acknowledgement answer{.psn = bth.psn, .messages = messages_};
+    return {.message = ends ? std::optional(message_) : std::nullopt,
+            .answer = bth.acknowledge ? std::optional(answer) : std::nullopt};
 }
 
 void Sender::acknowledge(const Acknowledgement &answer, Time now)
 {
-    while (sent_ != 0 && (before(first_, answer.psn) || (answer.isAck() && first_ == answer.psn))) {
-        messages_.pop_front();
-        first_ = (first_ + 1) & psnMask;
-        --sent_;
-        again_ = now + timeout;
-    }
+    const std::uint32_t at = (answer.psn - first_) & psnMask;
+    if (at >= sent_) // of no packet that is on its way
+        return;
+    const std::uint32_t done = answer.isAck() ? at + 1 : at;
+    messages_.erase(messages_.begin(), messages_.begin() + done);
+    first_ = (first_ + done) & psnMask;
+    sent_ -= done;
+    again_ = now + timeout;
     tries_ = 0;
     if (!answer.isAck())
         again_ = now + noBuffer;

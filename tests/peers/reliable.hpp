@@ -22,6 +22,7 @@ struct Acknowledgement {
     static constexpr std::size_t size = 4;
     static constexpr std::uint8_t good = 0x1F; // and no limit by credits
     static constexpr std::uint8_t outOfSequence = 0x60;
+    static constexpr std::uint8_t invalidRequest = 0x61;
 
     std::uint32_t psn = 0; // of its BTH
     std::uint8_t syndrome = good;
@@ -33,6 +34,8 @@ struct Acknowledgement {
 class Receiver
 {
   public:
+    static constexpr std::uint32_t longest = 65524; // message of IPoIB
+
     explicit Receiver(std::uint32_t psn) : next_(psn) {}
 
     struct Outcome {
@@ -46,6 +49,7 @@ class Receiver
     std::uint32_t next_;
     std::uint32_t messages_ = 0;
     bool isBehind_ = false; // the sender has been told to go back
+    bool isInside_ = false; // of a message
     io::Bytes message_;
 };
 
