@@ -46,6 +46,8 @@ struct CmMessage {
     [[nodiscard]] io::Bytes mad() const;
     // nullopt when the bytes are no MAD with one of these messages.
     [[nodiscard]] static std::optional<CmMessage> parse(io::View mad);
+
+    bool operator==(const CmMessage &) const = default;
 };
 
 } // namespace openipoib::peers
