@@ -73,17 +73,18 @@ class FabricWorld : public testing::Test
         return fabric.node(port.node)->port(port.port).state();
     }
 
-    // Ask for NodeInfo at the end of a path.
-    void ask(const io::Bytes &path)
+    // Send a MAD to the end of a path.
+    void smp(const io::Bytes &path, ib::Mad header, io::View value = {})
     {
         io::Bytes mad;
-        ib::Mad{.mgmtClass = ib::MgmtClass::subnDirected, .attribute = IB_ATTR_NODE_INFO}.appendTo(
-            mad);
+        header.mgmtClass = ib::MgmtClass::subnDirected;
+        header.appendTo(mad);
         mad[6] = 1;
         mad[7] = static_cast<std::uint8_t>(path.size());
         setField(mad, IB_DRSMP_DRDLID_F, ib::permissiveLid);
         setField(mad, IB_DRSMP_DRSLID_F, ib::permissiveLid);
         std::ranges::copy(path, mad.begin() + 128 + 1);
+        std::ranges::copy(value, mad.begin() + IB_SMP_DATA_OFFS);
         host.send(ib::PacketBuilder{}
                       .lrh({.vl = vl15, .dlid = ib::permissiveLid, .slid = ib::permissiveLid})
                       .bth({})
@@ -92,6 +93,9 @@ class FabricWorld : public testing::Test
                       .build(),
                   now);
     }
+
+    // Ask for NodeInfo at the end of a path.
+    void ask(const io::Bytes &path) { smp(path, {.attribute = IB_ATTR_NODE_INFO}); }
 
     // What has come to the host, without headers: attributes of MADs.
     std::vector<io::Bytes> answers()

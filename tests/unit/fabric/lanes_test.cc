@@ -41,25 +41,7 @@ class LanesTest : public FabricWorld
     void set(const io::Bytes &path, std::uint16_t attribute, std::uint32_t modifier,
              const Attribute &value)
     {
-        io::Bytes mad;
-        ib::Mad{.mgmtClass = ib::MgmtClass::subnDirected,
-                .method = ib::Method::set,
-                .attribute = attribute,
-                .modifier = modifier}
-            .appendTo(mad);
-        mad[6] = 1;
-        mad[7] = static_cast<std::uint8_t>(path.size());
-        setField(mad, IB_DRSMP_DRDLID_F, ib::permissiveLid);
-        setField(mad, IB_DRSMP_DRSLID_F, ib::permissiveLid);
-        std::ranges::copy(path, mad.begin() + 128 + 1);
-        std::ranges::copy(value, mad.begin() + IB_SMP_DATA_OFFS);
-        host.send(ib::PacketBuilder{}
-                      .lrh({.vl = vl15, .dlid = ib::permissiveLid, .slid = ib::permissiveLid})
-                      .bth({})
-                      .deth({})
-                      .payload(mad)
-                      .build(),
-                  now);
+        smp(path, {.method = ib::Method::set, .attribute = attribute, .modifier = modifier}, value);
         run(2);
     }
 
