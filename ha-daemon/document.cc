@@ -48,6 +48,7 @@ json move(const Pair &pair, const Move &one, Time now)
             {"decided_ms", milliseconds(one.event, one.decided)},
             {"moved_ms", milliseconds(one.event, one.moved)},
             {"announced_ms", milliseconds(one.event, one.announced)},
+            {"turned_ms", milliseconds(one.event, one.turned)},
             {"changes", one.steps},
             {"failed", one.failed}};
 }

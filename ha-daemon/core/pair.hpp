@@ -51,6 +51,7 @@ struct Move {
     Time event{};     // the kernel had spoken
     Time decided{};   // and the pair had answered
     Time announced{}; // the peers were told for the first time; 0: not (yet)
+    Time turned{};    // the kernel sent IPv4 packets by the other interface; 0: not before `moved`
     Time moved{};     // the identity was on the other interface
     std::size_t steps = 0;
     std::size_t failed = 0;
@@ -113,6 +114,7 @@ class Pair
     void move(Side to, const std::string &cause);
     void reconcile();
     void settle();
+    void noteTurned();
     void noteMoved();
     void finishMove();
     void announceAhead(Kind kind);

@@ -48,6 +48,7 @@ void Pair::reconcile()
 {
     if (!started_ || busy_)
         return;
+    noteTurned();
     Steps steps = moving_ ? moveSteps() : Steps();
     const bool urgent = !steps.empty() && !hasTurned();
     if (steps.empty())
@@ -193,6 +194,12 @@ void Pair::settle()
         announcements_ = 0;
         announceAgain();
     }
+}
+
+void Pair::noteTurned()
+{
+    if (moving_ && moves_.back().turned == Time{} && hasTurned())
+        moves_.back().turned = now_;
 }
 
 // The active interface has everything.

@@ -95,22 +95,26 @@ class Phases:
     event: float
     decided: float
     announced: float
+    turned: float
     moved: float
     first: float
     error: float  # of all but `first`
 
-    NAMES = ("until the event", "decision", "announced", "addresses moved")
+    NAMES = ("until the event", "decision", "announced", "kernel turned",
+             "addresses moved")
 
     @property
     def ends(self):
-        return (self.event, self.decided, self.announced, self.moved)
+        return (self.event, self.decided, self.announced, self.turned, self.moved)
 
 
 def phases(log, move):
     """Phases of a failover from the probe's log and an entry of `ipoib-ha status -j`."""
     gap, (ahead, error) = silence(log), offset(log)
     event = (move["event_s"] - ahead - gap.begin) * 1000
-    return Phases(event, event + move["decided_ms"], event + move["announced_ms"],
+    # Where nothing stands in, the kernel turns with the addresses.
+    turned = move["turned_ms"] or move["moved_ms"]
+    return Phases(event, event + move["decided_ms"], event + move["announced_ms"], event + turned,
                   event + move["moved_ms"], gap.seconds * 1000, error * 1000)
 
 
@@ -123,7 +127,7 @@ def summary(values):
 # The drawings
 
 WIDTH, MARGIN, LEFT, ROW = 900, 20, 170, 16
-COLOURS = ("#bbbbbb", "#4477aa", "#228833", "#ccbb44")
+COLOURS = ("#bbbbbb", "#4477aa", "#228833", "#66ccee", "#ccbb44")
 FIRST = "#ee6677"
 
 
@@ -162,7 +166,7 @@ def timeline(rows, most, top):
     x = LEFT
     for name, colour in [*zip(Phases.NAMES, COLOURS), ("the peer's first packet", FIRST)]:
         out += [_rectangle(x, top + 2, 10, 10, colour), _text(x + 14, top + 11, name, 11)]
-        x += 135
+        x += 120
     for number, row in enumerate(rows):
         y, begin = top + 28 + number * ROW, 0.0
         out.append(_text(LEFT - 8, y + 10, f"failover {number + 1}", 11, "end"))

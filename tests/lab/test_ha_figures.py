@@ -84,14 +84,18 @@ def test_clocks_are_compared_by_the_fastest_probe(log):
 def move():
     """Noticed 3 ms after the last answer, by the clock of the host that failed over."""
     return {"event_s": 1.039 + TRIP + 0.003 + AHEAD, "decided_ms": 0.5, "announced_ms": 9.0,
-            "moved_ms": 10.0}
+            "turned_ms": 9.5, "moved_ms": 10.0}
 
 
 def test_phases_are_told_from_the_peers_last_packet(log):
     found = figures.phases(log, move())
-    assert found.ends == pytest.approx((3.0, 3.5, 12.0, 13.0))
+    assert found.ends == pytest.approx((3.0, 3.5, 12.0, 12.5, 13.0))
     assert found.first == pytest.approx(21.0)
     assert found.error == pytest.approx(TRIP / 2 * 1000)
+
+
+def test_without_stand_ins_the_kernel_turns_with_the_addresses(log):
+    assert figures.phases(log, move() | {"turned_ms": 0.0}).ends[3:] == pytest.approx((13.0, 13.0))
 
 
 def test_drawing_is_well_formed_and_holds_every_failover(log):

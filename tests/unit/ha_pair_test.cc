@@ -136,7 +136,8 @@ TEST_F(HaPair, FailoverMovesEverythingInOrder)
     EXPECT_EQ(move.cause, "the port is down");
     EXPECT_LE(move.event, move.decided);
     EXPECT_LE(move.decided, move.announced);
-    EXPECT_LE(move.announced, move.moved);
+    EXPECT_LE(move.announced, move.turned);
+    EXPECT_LT(move.turned, move.moved);
     EXPECT_EQ(move.failed, 0u);
 }
 
@@ -232,6 +233,8 @@ TEST_F(HaPair, ByATargetTheKernelSeesNothing)
     world.deliverAll();
     EXPECT_GE(world.urgent, 7u);
     EXPECT_EQ(std::ranges::count(world.done, "ib0: turn away"), 0);
+    ASSERT_EQ(world.pair->moves().size(), 1u);
+    EXPECT_EQ(world.pair->moves().front().turned, Time{});
     world.expectOn(Side::secondary, identity);
 }
 
