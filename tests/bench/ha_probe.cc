@@ -6,11 +6,12 @@
 //
 // The sender sends a numbered datagram every so many microseconds, the other end
 // sends each back with the time at which it came. The sender prints "ready" when
-// the first is back, and for each line on its standard input how many are. SIGINT
-// or SIGTERM ends it; then it prints a line for each that has come back, in the
-// order in which they did: number, and the times, in nanoseconds, when it was sent,
-// was sent back, and came. The second is by the other end's clock. Both clocks are
-// CLOCK_MONOTONIC. A datagram that cannot be sent is lost, like any other.
+// the first is back, and for each line on its standard input how many are; if the
+// line is a number, not before there are as many. SIGINT or SIGTERM ends it; then it
+// prints a line for each that has come back, in the order in which they did: number,
+// and the times, in nanoseconds, when it was sent, was sent back, and came. The
+// second is by the other end's clock. Both clocks are CLOCK_MONOTONIC. A datagram
+// that cannot be sent is lost, like any other.
 #include <arpa/inet.h>
 #include <poll.h>
 #include <sys/signalfd.h>
@@ -24,7 +25,9 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <deque>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -146,8 +149,9 @@ class Sender
                 receive();
             if (polled[1].revents)
                 break;
-            if (polled[2].revents && !answer())
+            if (polled[2].revents && !listen())
                 polled[2].fd = -1;
+            answer();
             if (now() < due)
                 continue;
             send();
@@ -183,15 +187,28 @@ class Sender
     }
 
     // False: there will be no more questions.
-    bool answer()
+    bool listen()
     {
         char text[256];
         const auto length = ::read(STDIN_FILENO, text, sizeof text);
-        for (ssize_t i = 0; i < length; ++i)
-            if (text[i] == '\n')
-                std::printf("%zu\n", arrivals_.size());
-        std::fflush(stdout);
+        for (ssize_t i = 0; i < length; ++i) {
+            if (text[i] != '\n') {
+                question_ += text[i];
+                continue;
+            }
+            goals_.push_back(number<std::size_t>(question_).value_or(0));
+            question_.clear();
+        }
         return length > 0;
+    }
+
+    void answer()
+    {
+        while (!goals_.empty() && arrivals_.size() >= goals_.front()) {
+            std::printf("%zu\n", arrivals_.size());
+            std::fflush(stdout);
+            goals_.pop_front();
+        }
     }
 
     int fd_;
@@ -200,6 +217,8 @@ class Sender
     std::int64_t interval_; // nanoseconds
     std::uint64_t next_ = 0;
     std::vector<Arrival> arrivals_;
+    std::string question_;          // what there is of it
+    std::deque<std::size_t> goals_; // how many arrivals each question waits for
 };
 
 int usage()
