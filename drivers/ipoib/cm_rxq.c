@@ -44,20 +44,6 @@ u32 ipoib_cm_rxq_frame_max(const struct ipoib_cm_rxq *rxq)
 	return min_t(u32, rxq->sges * PAGE_SIZE, IPOIB_CM_FRAME_MAX);
 }
 
-static void rxq_count_error(struct ipoib_cm_rxq *rxq)
-{
-	u64_stats_update_begin(&rxq->count.sync);
-	u64_stats_inc(&rxq->count.errors);
-	u64_stats_update_end(&rxq->count.sync);
-}
-
-static void rxq_count_drop(struct ipoib_cm_rxq *rxq)
-{
-	u64_stats_update_begin(&rxq->count.sync);
-	u64_stats_inc(&rxq->count.dropped);
-	u64_stats_update_end(&rxq->count.sync);
-}
-
 static u64 rxq_dma(const struct ipoib_cm_rxq *rxq, struct page *page)
 {
 	if (ib_uses_virt_dma(rxq->cm->intf->ca))
@@ -215,7 +201,7 @@ static void rxq_deliver(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx *rx,
 	mark = be16_to_cpu(encap->reserved);
 	if (mark & IPOIB_PARTIAL && ipoib_cm_rx_partial(rx) &&
 	    unlikely(!rxq_checksum(skb, mark))) {
-		rxq_count_error(rxq);
+		ipoib_count_error(&rxq->count);
 		kfree_skb_reason(skb, SKB_DROP_REASON_DEV_HDR);
 		return;
 	}
@@ -235,7 +221,7 @@ static void rxq_packet(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx *rx,
 
 	if (unlikely(len <= IPOIB_ENCAP_LEN ||
 		     len > ipoib_cm_rxq_frame_max(rxq))) {
-		rxq_count_error(rxq);
+		ipoib_count_error(&rxq->count);
 		return;
 	}
 	rxq_sync_for_cpu(rxq, slot, len);
@@ -247,7 +233,7 @@ static void rxq_packet(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx *rx,
 		skb = rxq_take(rxq, bufs->pool, slot, len);
 	}
 	if (unlikely(!skb))
-		rxq_count_drop(rxq);
+		ipoib_count_dropped(&rxq->count);
 	else
 		rxq_deliver(rxq, rx, skb);
 }
@@ -266,7 +252,7 @@ static void rxq_completion(struct ipoib_cm_rxq *rxq, const struct ib_wc *wc)
 		ipoib_cm_rx_used(rx);
 		rxq_packet(rxq, rx, bufs, wc->wr_id, wc->byte_len);
 	} else if (wc->status != IB_WC_WR_FLUSH_ERR) {
-		rxq_count_error(rxq);
+		ipoib_count_error(&rxq->count);
 	}
 	if (rxq->shared)
 		rxq_post(rxq, bufs, wc->wr_id, NULL);

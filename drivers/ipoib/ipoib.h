@@ -15,7 +15,6 @@
 
 #include <linux/netdevice.h>
 #include <linux/sizes.h>
-#include <linux/u64_stats_sync.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_cache.h>
@@ -23,6 +22,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "adapt.h"
+#include "counters.h"
 #include "data.h"
 #include "dest.h"
 #include "hca.h"
@@ -51,26 +51,6 @@ struct seq_file;
 #define IPOIB_POLL_BATCH	16
 #define IPOIB_TXQ_MAX		8
 #define IPOIB_TX_SGE_MAX	(MAX_SKB_FRAGS + 1)
-
-/**
- * struct ipoib_counters - what a queue has done
- * @sync: consistency of 64-bit values on 32-bit machines
- * @packets: delivered or sent
- * @bytes: of those, without the encapsulation header
- * @errors: completions in error
- * @dropped: good packets thrown away for want of memory, room or an address
- * @multicast: of the packets received, those to a group but the broadcast group
- *
- * Written in the context of the queue alone.
- */
-struct ipoib_counters {
-	struct u64_stats_sync sync;
-	u64_stats_t packets;
-	u64_stats_t bytes;
-	u64_stats_t errors;
-	u64_stats_t dropped;
-	u64_stats_t multicast;
-};
 
 /**
  * struct ipoib_tx_slot - one entry of the transmit ring

@@ -81,9 +81,7 @@ void ipoib_pmtu_too_long(struct ipoib_txq *txq, struct sk_buff *skb, u32 mtu,
 				     intf->dev->name, skb->len - IPOIB_ENCAP_LEN,
 				     mtu);
 	}
-	u64_stats_update_begin(&txq->drops.sync);
-	u64_stats_inc(&txq->drops.errors);
-	u64_stats_update_end(&txq->drops.sync);
+	ipoib_count_error(&txq->drops);
 	skb_dst_update_pmtu(skb, mtu);
 	if (skb_queue_len(&intf->pmtu_queue) >= PMTU_QUEUE_MAX) {
 		dev_kfree_skb_any_reason(skb, SKB_DROP_REASON_PKT_TOO_BIG);

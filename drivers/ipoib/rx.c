@@ -204,20 +204,6 @@ static void rx_deliver(struct ipoib_rxq *rxq, struct sk_buff *skb,
 	napi_gro_receive(&rxq->napi, skb);
 }
 
-static void rx_count_error(struct ipoib_rxq *rxq)
-{
-	u64_stats_update_begin(&rxq->count.sync);
-	u64_stats_inc(&rxq->count.errors);
-	u64_stats_update_end(&rxq->count.sync);
-}
-
-static void rx_count_drop(struct ipoib_rxq *rxq)
-{
-	u64_stats_update_begin(&rxq->count.sync);
-	u64_stats_inc(&rxq->count.dropped);
-	u64_stats_update_end(&rxq->count.sync);
-}
-
 static void rx_packet(struct ipoib_rxq *rxq, u32 index, const struct ib_wc *wc)
 {
 	const void *head = rxq->heads + index * RX_HEAD_STRIDE;
@@ -231,7 +217,7 @@ static void rx_packet(struct ipoib_rxq *rxq, u32 index, const struct ib_wc *wc)
 				   IPOIB_UD_HEAD_LEN, DMA_FROM_DEVICE);
 	len = wc->byte_len - IPOIB_UD_HEAD_LEN;
 	if (unlikely(wc->byte_len <= IPOIB_UD_HEAD_LEN || len > rxq->buf_len)) {
-		rx_count_error(rxq);
+		ipoib_count_error(&rxq->count);
 		return;
 	}
 	if (rx_is_own(rxq->intf, head, wc))
@@ -245,7 +231,7 @@ static void rx_packet(struct ipoib_rxq *rxq, u32 index, const struct ib_wc *wc)
 		ib_dma_sync_single_for_device(rxq->intf->ca, dma, len,
 					      DMA_FROM_DEVICE);
 	if (unlikely(!skb))
-		rx_count_drop(rxq);
+		ipoib_count_dropped(&rxq->count);
 	else
 		rx_deliver(rxq, skb, head, wc);
 }
@@ -258,7 +244,7 @@ static void rx_completion(struct ipoib_rxq *rxq, const struct ib_wc *wc)
 	if (likely(wc->status == IB_WC_SUCCESS)) {
 		rx_packet(rxq, index, wc);
 	} else if (wc->status != IB_WC_WR_FLUSH_ERR) {
-		rx_count_error(rxq);
+		ipoib_count_error(&rxq->count);
 		if (net_ratelimit())
 			netdev_warn(rxq->intf->dev,
 				    "receive failed: %s (vendor error 0x%x)\n",

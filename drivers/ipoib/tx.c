@@ -50,9 +50,7 @@ bool ipoib_tx_has_room(const struct ipoib_txq *txq)
 void ipoib_tx_drop(struct ipoib_txq *txq, struct sk_buff *skb,
 		   enum skb_drop_reason reason)
 {
-	u64_stats_update_begin(&txq->drops.sync);
-	u64_stats_inc(&txq->drops.dropped);
-	u64_stats_update_end(&txq->drops.sync);
+	ipoib_count_dropped(&txq->drops);
 	dev_kfree_skb_any_reason(skb, reason);
 }
 
@@ -67,9 +65,7 @@ void ipoib_tx_drop(struct ipoib_txq *txq, struct sk_buff *skb,
 void ipoib_tx_error(struct ipoib_txq *txq, struct sk_buff *skb,
 		    enum skb_drop_reason reason)
 {
-	u64_stats_update_begin(&txq->drops.sync);
-	u64_stats_inc(&txq->drops.errors);
-	u64_stats_update_end(&txq->drops.sync);
+	ipoib_count_error(&txq->drops);
 	dev_kfree_skb_any_reason(skb, reason);
 }
 

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+#ifndef IPOIB_COUNTERS_H
+#define IPOIB_COUNTERS_H
+
+#include <linux/u64_stats_sync.h>
+
+/**
+ * struct ipoib_counters - what a queue has done
+ * @sync: consistency of 64-bit values on 32-bit machines
+ * @packets: delivered or sent
+ * @bytes: of those, without the encapsulation header
+ * @errors: completions in error
+ * @dropped: good packets thrown away for want of memory, room or an address
+ * @multicast: of the packets received, those to a group but the broadcast group
+ *
+ * Written in the context of the queue alone.
+ */
+struct ipoib_counters {
+	struct u64_stats_sync sync;
+	u64_stats_t packets;
+	u64_stats_t bytes;
+	u64_stats_t errors;
+	u64_stats_t dropped;
+	u64_stats_t multicast;
+};
+
+static inline void ipoib_count_error(struct ipoib_counters *count)
+{
+	u64_stats_update_begin(&count->sync);
+	u64_stats_inc(&count->errors);
+	u64_stats_update_end(&count->sync);
+}
+
+static inline void ipoib_count_dropped(struct ipoib_counters *count)
+{
+	u64_stats_update_begin(&count->sync);
+	u64_stats_inc(&count->dropped);
+	u64_stats_update_end(&count->sync);
+}
+
+#endif /* IPOIB_COUNTERS_H */
