@@ -44,7 +44,16 @@ def test_endless(current_lab):
 """
 
 
+@pytest.fixture
+def interrupts():
+    """SIGINT raises, though a shell that runs this in the background had it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.timeout(60)
+@pytest.mark.usefixtures("interrupts")
 def test_runner_lets_a_suite_end_its_way(tmp_path, monkeypatch):
     monkeypatch.setattr(suites, "LOGS", tmp_path)
     command = ["sh", "-c", LAST_WORDS, tmp_path / "done", tmp_path / "sample.log"]
