@@ -39,8 +39,15 @@ def test_endless(current_lab):
     current_lab.lab = FakeLab()
     print("ready", flush=True)
     # As harness.on_hosts(): what waits for a guest ends only with the guest.
-    with ThreadPoolExecutor() as pool:
-        list(pool.map(lambda _: FakeLab.is_down.wait(), range(2)))
+    try:
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(lambda _: FakeLab.is_down.wait(), range(2)))
+    finally:
+        assert False, "the guest is gone"
+
+def test_next(current_lab):
+    current_lab.get(FakeLab.config)
+    Path(__file__).with_name("gone-on").touch()
 """
 
 
@@ -80,4 +87,5 @@ def test_vm_tests_take_their_lab_down(tmp_path):
         process.kill()
         process.communicate()
     assert (tmp_path / "down").exists()
+    assert not (tmp_path / "gone-on").exists()
     assert (tmp_path / "results.xml").exists()

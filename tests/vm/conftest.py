@@ -161,8 +161,11 @@ class _Current:
     def __init__(self):
         self.lab = None
         self.broken = {}
+        self.is_interrupted = False
 
     def get(self, config):
+        if self.is_interrupted:
+            pytest.exit("ended from outside")
         if config in self.broken:
             pytest.fail(f"lab {config} is broken: {self.broken[config]}", pytrace=False)
         if self.lab and self.lab.config == config:
@@ -182,7 +185,11 @@ class _Current:
         subprocess.run([LAB, "down"], capture_output=True, timeout=60, check=False)
 
     def interrupted(self, _number, _frame):
-        """SIGTERM: the lab ends at once. Who waits for a guest then waits no longer."""
+        """SIGTERM: the lab ends at once. Who waits for a guest then waits no longer.
+
+        What a test says of that may hide the exception, and there would be a next test.
+        """
+        self.is_interrupted = True
         lab, self.lab = self.lab, None
         (lab.down if lab else self._sweep)()
         raise KeyboardInterrupt
@@ -195,13 +202,16 @@ class _Current:
             self.lab = None
 
     def end(self):
-        if self.lab:
-            leaks = self.lab.leaks(settle=True)
-            status, said = self.lab.down()
-            config, self.lab = self.lab.config, None
+        if not self.lab:
+            return
+        lab, self.lab = self.lab, None
+        try:
+            leaks = lab.leaks(settle=True)
+        finally:
+            status, said = lab.down()
             set_stretch("")
-            assert status == 0, f"lab down after {config}: status {status}\n{said}"
-            assert not leaks, f"kernel memory leaked in {config}:\n" + "\n".join(leaks)
+        assert status == 0, f"lab down after {lab.config}: status {status}\n{said}"
+        assert not leaks, f"kernel memory leaked in {lab.config}:\n" + "\n".join(leaks)
 
 
 @pytest.fixture(scope="session")
