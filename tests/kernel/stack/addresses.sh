@@ -11,19 +11,19 @@ hwaddr() {
 	cat "/sys/class/net/$1/address"
 }
 
-# tell the peer to forget 10.1.0.1 and ask for it; who has answered is in $ANSWERS
+# ask for 10.1.0.1 in its subnet; who has answered is in $ANSWERS
 ask() {
 	"${N[@]}" tcpdump -i ib1 -nn -l --immediate-mode arp >/run/arp 2>/run/tcpdump &
 	local pid=$!
 	wait_for 10 grep -q "listening on" /run/tcpdump
-	"${N[@]}" ip neighbour flush dev ib1
-	"${N[@]}" ping -q -c 1 -W 5 10.1.0.1 >/dev/null || fail "10.1.0.1 is silent"
+	"${N[@]}" arping -q -f -w 5 -I ib1 -s 10.1.0.2 10.1.0.1 || fail "10.1.0.1 is silent"
 	# Answers to this come after all answers to the former.
 	"${N[@]}" arping -q -f -w 5 -I ib1 10.0.0.1 || fail "10.0.0.1 is silent"
 	wait_for 10 grep -q 'Reply 10.0.0.1 ' /run/arp
 	kill $pid
 	wait $pid 2>/dev/null || true
-	ANSWERS=$(grep -o 'Reply 10.1.0.1 is-at [0-9a-f:]*' /run/arp | cut -d' ' -f4 | sort -u)
+	ANSWERS=$(grep -o 'Reply 10.1.0.1 is-at [0-9a-f:]*' /run/arp | cut -d' ' -f4 | sort -u) ||
+		fail "no answer: $(cat /run/arp)"
 }
 
 # answers_alone SETTING: with it, only the interface that has the address answers
@@ -31,6 +31,8 @@ answers_alone() {
 	sysctl -qw "$1"
 	ask
 	[[ $ANSWERS == "$(hwaddr other)" ]] || fail "$1: $ANSWERS"
+	"${N[@]}" ip neighbour flush dev ib1
+	"${N[@]}" ping -q -c 1 -W 5 10.1.0.1 >/dev/null || fail "10.1.0.1 is silent"
 	[[ $("${N[@]}" ip neighbour show 10.1.0.1) == *"$(hwaddr other)"* ]] ||
 		fail "$1: $("${N[@]}" ip neighbour show 10.1.0.1)"
 	echo "$1: $ANSWERS alone"
