@@ -111,13 +111,7 @@ ip netns exec n2 ip address add 10.1.0.1/24 dev ib0.8001
 ip netns exec n2 ip link set ib0.8001 up
 wait_for 30 ip netns exec n2 ping -c 1 -W 1 10.1.0.2
 
-step "a P_Key that the port has later"
-into $MAKE 3
-ip link set ib0.8003 up
-! is_running ib0.8003 || fail "carrier without a P_Key"
-partitions blue=0x1 red=0x2 green=0x3
-kill -HUP "$SM"
-wait_for 40 is_running ib0.8003
+later_pkey
 
 step "unplugged under traffic"
 send_to 10.0.0.2 &

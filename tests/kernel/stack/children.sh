@@ -143,13 +143,7 @@ wait_for 10 test -e /sys/class/net/ib0.8001
 ip netns add n2
 "${C[@]}" ip link set lo up
 
-step "a P_Key that the port has later"
-into $MAKE 3
-ip link set ib0.8003 up
-! is_running ib0.8003 || fail "carrier without a P_Key"
-partitions blue=0x1 red=0x2 green=0x3
-kill -HUP "$SM"
-wait_for 40 is_running ib0.8003
+later_pkey
 
 step "deleted under traffic"
 near ib0.8001

@@ -198,6 +198,17 @@ listening() {
 		rdma resource show cm_id | grep -q "LISTEN.*:$1 "
 }
 
+# later_pkey: a child of ib0 on a P_Key that the subnet manager gives its port only then
+later_pkey() {
+	step "a P_Key that the port has later"
+	into /sys/class/net/ib0/create_child 3
+	ip link set ib0.8003 up
+	! is_running ib0.8003 || fail "carrier without a P_Key"
+	partitions blue=0x1 red=0x2 green=0x3
+	kill -HUP "$SM"
+	wait_for 40 is_running ib0.8003
+}
+
 # pair PORT SERVER... -- CLIENT...: both have to succeed
 pair() {
 	local port=$1 server=()
