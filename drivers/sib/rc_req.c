@@ -367,6 +367,28 @@ static void sent(struct sib_rc *rc, struct sib_swqe *wqe, const struct sib_pkt *
 	}
 }
 
+/* Send the next packet of a started request. Returns 1, or the errno of @send. */
+static int send_next(struct sib_rc *rc, struct sib_swqe *wqe, unsigned long now)
+{
+	struct sib_rc_req *req = &rc->req;
+	struct sib_rc_mem mem = {
+		.swqe = wqe,
+		.skip = ((req->psn - wqe->rc.psn) & SIB_PSN_MASK) * rc->cfg.pmtu,
+	};
+	struct sib_pkt pkt = {};
+	u32 n = fill(rc, wqe, &pkt);
+	int err;
+
+	err = rc->ops->send(rc, &pkt, pkt.plen ? &mem : NULL);
+	if (err && err != -EACCES)
+		return err;
+	if (err)
+		fail_later(rc, wqe, IB_WC_LOC_PROT_ERR);
+	else
+		sent(rc, wqe, &pkt, n, now);
+	return 1;
+}
+
 /*
  * Do the next thing the send queue asks for: 1 if something was done, 0 if there
  * is nothing to do for now, or the errno of @send.
@@ -375,10 +397,6 @@ static int step(struct sib_rc *rc, bool drain, unsigned long now)
 {
 	struct sib_rc_req *req = &rc->req;
 	struct sib_swqe *wqe = req->on ? rc->ops->wqe(rc, req->cur) : NULL;
-	struct sib_rc_mem mem = { .swqe = wqe };
-	struct sib_pkt pkt = {};
-	u32 n;
-	int err;
 
 	if (!wqe || req->rnr_wait || wqe->rc.flags & SIB_RC_FAILED)
 		return 0;
@@ -388,18 +406,7 @@ static int step(struct sib_rc *rc, bool drain, unsigned long now)
 		req->cur++;
 		return 1;
 	}
-	if (must_wait(rc, wqe))
-		return 0;
-	n = fill(rc, wqe, &pkt);
-	mem.skip = ((req->psn - wqe->rc.psn) & SIB_PSN_MASK) * rc->cfg.pmtu;
-	err = rc->ops->send(rc, &pkt, pkt.plen ? &mem : NULL);
-	if (err && err != -EACCES)
-		return err;
-	if (err)
-		fail_later(rc, wqe, IB_WC_LOC_PROT_ERR);
-	else
-		sent(rc, wqe, &pkt, n, now);
-	return 1;
+	return must_wait(rc, wqe) ? 0 : send_next(rc, wqe, now);
 }
 
 /**

@@ -116,6 +116,38 @@ static void dispatch(struct sib_port *port, const struct sib_pkt *pkt, struct sk
 		port->stats.rx_opcode++;
 }
 
+/* The bytes themselves, if they are in one piece: what a port sent is, on a veth. */
+static const u8 *piece(const struct sk_buff *skb, unsigned int off, unsigned int len)
+{
+	unsigned int size = skb_headlen(skb);
+	const skb_frag_t *frag;
+	struct page *page;
+	int i;
+
+	if (off < size)
+		return len <= size - off ? skb->data + off : NULL;
+	for (i = 0; i < skb_shinfo(skb)->nr_frags; i++) {
+		off -= size;
+		frag = &skb_shinfo(skb)->frags[i];
+		size = skb_frag_size(frag);
+		if (off >= size)
+			continue;
+		page = skb_frag_page(frag);
+		if (len > size - off || !page || PageHighMem(page))
+			return NULL;
+		return skb_frag_address(frag) + off;
+	}
+	return NULL;
+}
+
+/* Some bytes, in @buf if they have to be put together; NULL if they are not there */
+static const u8 *bytes(const struct sk_buff *skb, unsigned int off, unsigned int len, u8 *buf)
+{
+	const u8 *found = piece(skb, off, len);
+
+	return found ?: skb_header_pointer(skb, off, len, buf);
+}
+
 /**
  * sib_rx_packet - one IB packet arrived
  * @port: the port, locked
@@ -127,13 +159,13 @@ void sib_rx_packet(struct sib_port *port, struct sk_buff *skb, unsigned int off,
 		   unsigned int len)
 {
 	unsigned int avail = min_t(unsigned int, len, SIB_PKT_MAX_HLEN);
-	u8 buf[SIB_PKT_MAX_HLEN];
+	u8 buf[SIB_PKT_MAX_HLEN] __uninitialized;
 	enum sib_pkt_err err;
 	struct sib_pkt pkt;
 	const u8 *hdr;
 
 	lockdep_assert_held(&port->lock);
-	hdr = skb_header_pointer(skb, off, avail, buf);
+	hdr = bytes(skb, off, avail, buf);
 	err = hdr ? sib_pkt_parse(hdr, avail, len, &pkt) : SIB_PKT_SHORT;
 	if (err) {
 		malformed(port, err);
@@ -170,7 +202,7 @@ void sib_rx_packets(struct sib_port *port, struct sk_buff *skb, unsigned int off
 	u32 plen;
 
 	for (; count && len; count--) {
-		lrh = len < SIB_LRH_LEN ? NULL : skb_header_pointer(skb, off, SIB_LRH_LEN, buf);
+		lrh = len < SIB_LRH_LEN ? NULL : bytes(skb, off, SIB_LRH_LEN, buf);
 		plen = lrh ? sib_pkt_lrh_len(lrh) : 0;
 		if (plen < SIB_LRH_LEN + SIB_BTH_LEN + SIB_ICRC_LEN || plen > len)
 			break;

@@ -185,6 +185,17 @@ static bool due(struct sib_sma *sma, struct sib_trap *trap, struct ib_smp *smp, 
 	return ret;
 }
 
+/* Apart from sib_trap_run() for the room on the stack, which that seldom needs. */
+static noinline void send_due(struct sib_sma *sma, struct sib_trap *trap, unsigned long now)
+{
+	struct ib_smp smp;
+	u16 dlid;
+	u8 sl;
+
+	if (due(sma, trap, &smp, &dlid, &sl, now))
+		sma->ops->send(sma, dlid, sl, &smp);
+}
+
 /**
  * sib_trap_run - send the traps that are due
  * @sma: attributes, not locked
@@ -194,15 +205,11 @@ static bool due(struct sib_sma *sma, struct sib_trap *trap, struct ib_smp *smp, 
  */
 void sib_trap_run(struct sib_sma *sma, unsigned long now)
 {
-	struct ib_smp smp;
-	u16 dlid;
-	u8 sl;
 	int i;
 
 	for (i = 0; i < SIB_NUM_TRAPS; i++)
-		if (READ_ONCE(sma->traps[i].left) &&
-		    due(sma, &sma->traps[i], &smp, &dlid, &sl, now))
-			sma->ops->send(sma, dlid, sl, &smp);
+		if (READ_ONCE(sma->traps[i].left))
+			send_due(sma, &sma->traps[i], now);
 }
 
 /**
