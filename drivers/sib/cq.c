@@ -306,6 +306,17 @@ void sib_cq_forget(struct sib_cq *cq, const struct sib_qp *qp)
 }
 
 /**
+ * sib_cq_has_events - whether completion handlers are due
+ * @dev: the device
+ *
+ * Context: any. Return: true if so.
+ */
+bool sib_cq_has_events(struct sib_dev *dev)
+{
+	return !list_empty_careful(&dev->ev_list);
+}
+
+/**
  * sib_cq_run_events - call the completion handlers that are due
  * @dev: the device; its port is not locked
  *

@@ -28,7 +28,7 @@ bool sib_loss_drops(const struct sib_loss *loss, const struct sib_pkt *pkt, u32 
  * @loss: what its port loses
  * @qpn: its number
  *
- * Context: the port's tasklet. Return: true if so.
+ * Context: the port context. Return: true if so.
  */
 bool sib_loss_hangs(struct sib_loss *loss, u32 qpn)
 {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * The port context and the cable: frames from and to the lower device, the
- * tasklet that does all work of a port in order, and its timer.
+ * tasklet that does the work of a port in order, processes that send for
+ * themselves, and the timer.
  *
- * The tasklet holds port->lock for a whole run. dev_queue_xmit() is called
+ * Both hold port->lock for a whole run. dev_queue_xmit() is called
  * with it held; that is safe because a lower device never calls back into a
  * port: received frames come through the backlog to sib_rcv(), which only
  * queues them.
@@ -108,7 +109,7 @@ static struct sib_port *link_to_port(struct sib_link *link)
 	return container_of(link, struct sib_port, link);
 }
 
-/* sib_link_ops.xmit; within a tasklet run, so in an RCU-bh section */
+/* sib_link_ops.xmit; in the port context, so with softirqs off */
 static void port_xmit(struct sib_link *link, struct sk_buff *skb, const u8 *dest)
 {
 	struct sib_port *port = link_to_port(link);
@@ -291,6 +292,38 @@ static void port_task(struct tasklet_struct *t)
 	if (more || test_bit(RUN_AGAIN, &port->run) || !skb_queue_empty(&port->rxq) ||
 	    !skb_queue_empty(&port->loopq))
 		tasklet_schedule(&port->task);
+}
+
+/**
+ * sib_port_send - send what is queued, here and now
+ * @port: the port
+ * @wait: even if it has to wait until a run on another processor is over;
+ *	otherwise it is left to that
+ *
+ * The tasklet calls the completion handlers that become due.
+ * Context: process, with no lock held.
+ */
+void sib_port_send(struct sib_port *port, bool wait)
+{
+	unsigned long now = jiffies;
+	bool more;
+
+	local_bh_disable();
+	if (wait) {
+		spin_lock(&port->lock);
+	} else if (!spin_trylock(&port->lock)) {
+		sib_port_kick(port);
+		goto out;
+	}
+	more = sib_tx_run(port, now);
+	sib_link_flush(&port->link, now);
+	timer_follow(port, now);
+	more |= !skb_queue_empty(&port->loopq);
+	spin_unlock(&port->lock);
+	if (more || sib_cq_has_events(port_to_dev(port)))
+		sib_port_kick(port);
+out:
+	local_bh_enable();
 }
 
 static void port_timer(struct timer_list *t)

@@ -251,7 +251,7 @@ int sib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	struct sib_qp *qp = to_sqp(ibqp);
 	const void *data = NULL;
 	void *fetched = NULL;
-	bool posted = false;
+	bool posted = false, idle;
 	unsigned long flags;
 	int err = 0;
 
@@ -264,6 +264,7 @@ int sib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		data = fetched;
 	}
 	spin_lock_irqsave(&qp->sq.lock, flags);
+	idle = sib_ring_is_empty(&qp->sq);
 	if (qp->attr.qp_state < IB_QPS_RTS)
 		err = -EINVAL;
 	for (; wr && !err; wr = wr->next) {
@@ -275,8 +276,10 @@ int sib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	spin_unlock_irqrestore(&qp->sq.lock, flags);
 	if (err)
 		*bad = wr;
-	if (posted)
+	if (posted && qp->mem.kernel)
 		sib_tx_queue(qp);
+	else if (posted)
+		sib_tx_now(qp, idle);
 	kvfree(fetched);
 	return err;
 }

@@ -113,6 +113,7 @@ void sib_ring_free(struct sib_ring *ring);
 void sib_ring_reset(struct sib_ring *ring);
 void *sib_ring_peek(struct sib_ring *ring);
 void *sib_ring_at(struct sib_ring *ring, u32 ahead);
+bool sib_ring_is_empty(const struct sib_ring *ring);
 u32 sib_ring_count(const struct sib_ring *ring);
 void sib_ring_pop(struct sib_ring *ring);
 void *sib_ring_slot(struct sib_ring *ring);

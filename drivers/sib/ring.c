@@ -86,6 +86,18 @@ u32 sib_ring_count(const struct sib_ring *ring)
 }
 
 /**
+ * sib_ring_is_empty - whether the consumer has done with all entries
+ * @ring: queue; the caller holds its lock
+ *
+ * Return: true if so; false may be untrue the moment after.
+ */
+bool sib_ring_is_empty(const struct sib_ring *ring)
+{
+	lockdep_assert_held(&ring->lock);
+	return ring->head == READ_ONCE(ring->tail);
+}
+
+/**
  * sib_ring_at - an entry by its place
  * @ring: queue; the caller is its consumer and holds port->lock
  * @ahead: entries before it

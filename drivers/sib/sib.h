@@ -3,18 +3,19 @@
  * sib, a software InfiniBand HCA: one ib_device with one port per lower
  * Ethernet-like net device.
  *
- * All packets of a port, in and out, pass through one softirq context, the
- * port's tasklet (port.c): it takes frames from the receive queue to the link,
- * IB packets from the link to the QPs, work requests from the send queues to
- * the link, and then calls the completion handlers. Verbs only put work on
- * rings and schedule it.
+ * All packets of a port, in and out, pass through one context, the port context,
+ * which is who holds port->lock. Mostly that is the port's tasklet (port.c): it
+ * takes frames from the receive queue to the link, IB packets from the link to the
+ * QPs, work requests from the send queues to the link, and then calls the
+ * completion handlers. Verbs only put work on rings and schedule it, but for
+ * requests of a process, which are sent in its own call if the lock is free.
  *
  * Locks, outermost first:
  *   rtnl                      coming and going of the lower device
  *   sib_entries_lock (mutex)  list of devices, main.c
  *   port->lock                the port context: link, QP table, multicast
  *                             table, consumer side of all rings; held for a
- *                             whole tasklet run, taken _bh by verbs
+ *                             whole run, taken _bh by verbs
  *   sma.lock                  management attributes
  *   qp->sq.lock, qp->rq.lock  producer side of the rings; irqsave, because
  *   srq->ring.lock            ib_mad posts with interrupts off
@@ -409,6 +410,7 @@ void sib_port_attach(struct sib_port *port, struct net_device *lower);
 void sib_port_detach(struct sib_port *port);
 void sib_port_lower_changed(struct sib_port *port);
 void sib_port_kick(struct sib_port *port);
+void sib_port_send(struct sib_port *port, bool wait);
 void sib_port_barrier(struct sib_port *port);
 void sib_port_set_phys(struct sib_port *port, enum sib_phys_state phys);
 void sib_port_pma_refresh(struct sib_port *port);
@@ -418,6 +420,7 @@ u8 sib_port_mtu_cap(unsigned int lower_mtu);
 bool sib_tx_run(struct sib_port *port, unsigned long now);
 void sib_tx_reset(struct sib_port *port);
 void sib_tx_queue(struct sib_qp *qp);
+void sib_tx_now(struct sib_qp *qp, bool idle);
 void sib_tx_note(struct sib_qp *qp);
 void sib_tx_unqueue(struct sib_qp *qp);
 void *sib_tx_alloc(u32 len);
@@ -534,6 +537,7 @@ int sib_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
 int sib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 void sib_cq_add(struct sib_cq *cq, const struct ib_wc *wc, bool solicited);
 void sib_cq_forget(struct sib_cq *cq, const struct sib_qp *qp);
+bool sib_cq_has_events(struct sib_dev *dev);
 void sib_cq_run_events(struct sib_dev *dev);
 
 /* ah.c */

@@ -62,6 +62,20 @@ void sib_tx_queue(struct sib_qp *qp)
 }
 
 /**
+ * sib_tx_now - have a QP's send queue looked at before this returns
+ * @qp: the QP of a process
+ * @idle: it had nothing else to send: its process waits for this, so it is worth
+ *	waiting for a run on another processor; otherwise that run may do it
+ *
+ * Context: process, with no lock held.
+ */
+void sib_tx_now(struct sib_qp *qp, bool idle)
+{
+	sib_tx_note(qp);
+	sib_port_send(&to_sib(qp->ibqp.device)->port, idle);
+}
+
+/**
  * sib_tx_unqueue - forget a QP that is about to go
  * @qp: the QP, port locked
  */
@@ -307,7 +321,7 @@ static int run_qp(struct sib_port *port, struct sib_qp *qp, unsigned long now)
  * @port: the port, locked
  * @now: jiffies
  *
- * Context: the port's tasklet. Return: true if there is more to do at once.
+ * Context: the port context. Return: true if there is more to do at once.
  */
 bool sib_tx_run(struct sib_port *port, unsigned long now)
 {

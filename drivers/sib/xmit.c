@@ -98,7 +98,7 @@ void sib_xmit_path(struct sib_port *port, const struct sib_av *av, struct sib_pk
  *
  * A packet the port may not send in its state is discarded and counted.
  *
- * Context: the port's tasklet. Return: 0; -EAGAIN if it must wait for the
+ * Context: the port context. Return: 0; -EAGAIN if it must wait for the
  * link's window; -ENOMEM; the errno of @gather.
  */
 int sib_xmit(struct sib_port *port, struct sib_pkt *pkt, sib_gather_fn gather,
