@@ -19,6 +19,8 @@
 
 /* Unacknowledged frames either way; a power of two. */
 #define SIB_LINK_WINDOW		128
+/* Acknowledged frames kept to be used again */
+#define SIB_LINK_SPARES		16
 
 struct sib_link;
 
@@ -111,6 +113,8 @@ struct sib_link_stats {
  * @tx_una: oldest unacked frame
  * @tx_ring: unacked frames by number modulo the window
  * @tx_when: jiffies of each frame's last transmission
+ * @spare: acknowledged frames to be used again
+ * @spares: how many
  * @rto_at: when the oldest frame is sent again, valid while any is
  *	unacked
  * @stall_at: when the link is given up for want of acknowledgments
@@ -150,6 +154,8 @@ struct sib_link {
 	u32 tx_una;
 	struct sk_buff *tx_ring[SIB_LINK_WINDOW];
 	unsigned long tx_when[SIB_LINK_WINDOW];
+	struct sk_buff *spare[SIB_LINK_SPARES];
+	unsigned int spares;
 	unsigned long rto_at;
 	unsigned long stall_at;
 	unsigned int rto_shift;
@@ -185,6 +191,11 @@ bool sib_link_can_send(struct sib_link *link);
 void sib_link_send(struct sib_link *link, struct sk_buff *skb, unsigned int count,
 		   __wsum sum, unsigned long now);
 unsigned int sib_link_max_frame(const struct sib_link *link);
+
+/* link_frame.c: frames to be sent */
+struct sk_buff *sib_link_frame_new(struct sib_link *link);
+void sib_link_frame_done(struct sib_link *link, struct sk_buff *skb);
+void sib_link_frame_free(struct sib_link *link);
 
 /* Between link.c and link_data.c */
 void sib_link_data_reset(struct sib_link *link);

@@ -50,6 +50,7 @@ void sib_link_data_reset(struct sib_link *link)
 		kfree_skb(link->rx_ring[i]);
 		link->rx_ring[i] = NULL;
 	}
+	sib_link_frame_free(link);
 	link->tx_next = 0;
 	link->tx_una = 0;
 	link->rto_shift = 0;
@@ -177,7 +178,7 @@ unsigned int sib_link_max_frame(const struct sib_link *link)
 /**
  * sib_link_send - send IB packets, in order and as often as need be
  * @link: the link; sib_link_can_send() is true
- * @skb: whole IB packets, with headroom for all headers; consumed
+ * @skb: whole IB packets in a frame of sib_link_frame_new(); consumed
  * @count: how many, 1 to 255
  * @sum: unfolded checksum of the payload
  * @now: jiffies
@@ -197,8 +198,6 @@ void sib_link_send(struct sib_link *link, struct sk_buff *skb, unsigned int coun
 	if (flight && flight % (SIB_LINK_WINDOW / 4) == 0)
 		flags = SIB_LINK_F_ACK_REQ;
 	sib_link_fill(link, skb, SIB_FRAME_DATA, flags, count, seq, 0, sum);
-	/* copies that are sent may write their Ethernet headers in front: all the same */
-	__skb_header_release(skb);
 	note_acked(link);
 	link->tx_ring[seq & RING_MASK] = skb;
 	link->tx_next = seq + 1;
@@ -259,7 +258,7 @@ void sib_link_ack_rx(struct sib_link *link, const struct sib_link_hdr *hdr, unsi
 		link->peer_window = edge;
 	if (ack != link->tx_una) {
 		for (seq = link->tx_una; seq != ack; seq++) {
-			consume_skb(link->tx_ring[seq & RING_MASK]);
+			sib_link_frame_done(link, link->tx_ring[seq & RING_MASK]);
 			link->tx_ring[seq & RING_MASK] = NULL;
 		}
 		link->tx_una = ack;

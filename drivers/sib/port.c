@@ -449,6 +449,7 @@ void sib_port_cleanup(struct sib_port *port)
 	spin_unlock_bh(&port->lock);
 	skb_queue_purge(&port->rxq);
 	skb_queue_purge(&port->loopq);
+	sib_tx_free(port);
 	xa_destroy(&port->qps);
 }
 

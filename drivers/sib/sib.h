@@ -59,6 +59,7 @@
 #define SIB_QPN_FIRST		2
 #define SIB_QPN_LAST		0xFFFFF
 #define SIB_MCAST_HASH		1024
+#define SIB_TX_PAGES		4
 
 /* struct sib_stats - drops and errors above the link, written in port context */
 struct sib_stats {
@@ -282,6 +283,9 @@ struct sib_mcast {
  * @frame: frame under construction, NULL if none; guarded by @lock
  * @frame_count: IB packets in @frame; guarded by @lock
  * @frame_sum: unfolded checksum of @frame; guarded by @lock
+ * @pages: what packets are built in; guarded by @lock
+ * @pages_next: the one in use; guarded by @lock
+ * @pages_room: bytes still to be taken from it; guarded by @lock
  * @tx_lock: guards @tx_list
  * @tx_list: QPs with something to send, QP0 first
  * @tx_starved: an allocation failed, try again with the next tick; guarded by @lock
@@ -323,6 +327,9 @@ struct sib_port {
 	struct sk_buff *frame;
 	unsigned int frame_count;
 	__wsum frame_sum;
+	struct page_frag_cache pages[SIB_TX_PAGES];
+	unsigned int pages_next;
+	unsigned int pages_room;
 	spinlock_t tx_lock;	/* see above */
 	struct list_head tx_list;
 	bool tx_starved;
@@ -423,7 +430,8 @@ void sib_tx_queue(struct sib_qp *qp);
 void sib_tx_now(struct sib_qp *qp, bool idle);
 void sib_tx_note(struct sib_qp *qp);
 void sib_tx_unqueue(struct sib_qp *qp);
-void *sib_tx_alloc(u32 len);
+void *sib_tx_alloc(struct sib_port *port, u32 len);
+void sib_tx_free(struct sib_port *port);
 int sib_tx_reserve(struct sib_port *port, u32 len, unsigned long now);
 void sib_tx_wire(struct sib_port *port, void *va, u32 len, __wsum sum);
 void sib_tx_loop(struct sib_port *port, struct sk_buff *skb, void *va, u32 len);

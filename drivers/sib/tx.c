@@ -151,7 +151,6 @@ void sib_tx_reset(struct sib_port *port)
 int sib_tx_reserve(struct sib_port *port, u32 len, unsigned long now)
 {
 	struct sk_buff *frame = port->frame;
-	unsigned int head = LL_MAX_HEADER + SIB_LINK_HLEN;
 
 	lockdep_assert_held(&port->lock);
 	if (frame && (SIB_LINK_HLEN + frame->len + len > sib_link_max_frame(&port->link) ||
@@ -164,10 +163,9 @@ int sib_tx_reserve(struct sib_port *port, u32 len, unsigned long now)
 		return 0;
 	if (!sib_link_can_send(&port->link))
 		return -EAGAIN;
-	frame = alloc_skb_fclone(head, GFP_ATOMIC | __GFP_NOWARN);
+	frame = sib_link_frame_new(&port->link);
 	if (!frame)
 		return -ENOMEM;
-	skb_reserve(frame, head);
 	port->frame = frame;
 	port->frame_count = 0;
 	port->frame_sum = 0;
@@ -176,22 +174,52 @@ int sib_tx_reserve(struct sib_port *port, u32 len, unsigned long now)
 
 /**
  * sib_tx_alloc - memory for a packet
+ * @port: the port, locked
  * @len: bytes
  *
- * A fragment cache that got no large page serves what fits into a small one
- * and nothing else, until that is used up: what is longer gets its own pages.
+ * It comes from a few pages in turn, so that what was in one has been received
+ * and freed when it is used again: a page that is, is not allocated anew. A cache
+ * that got no large page serves what fits into a small one and nothing else, until
+ * that is used up: what is longer gets its own pages.
  *
- * Context: softirq. Return: memory for skb_free_frag(), or NULL.
+ * Return: memory for skb_free_frag(), or NULL.
  */
-void *sib_tx_alloc(u32 len)
+void *sib_tx_alloc(struct sib_port *port, u32 len)
 {
-	void *va = napi_alloc_frag(SKB_DATA_ALIGN(len));
 	struct page *page;
+	void *va;
 
-	if (va || SKB_DATA_ALIGN(len) <= PAGE_SIZE)
+	lockdep_assert_held(&port->lock);
+	len = SKB_DATA_ALIGN(len);
+	if (port->pages_room < len) {
+		port->pages_next = (port->pages_next + 1) % SIB_TX_PAGES;
+		port->pages_room = PAGE_FRAG_CACHE_MAX_SIZE;
+	}
+	va = page_frag_alloc(&port->pages[port->pages_next], len, GFP_ATOMIC | __GFP_NOWARN);
+	if (va)
+		port->pages_room -= len;
+	if (va || len <= PAGE_SIZE)
 		return va;
 	page = alloc_pages(GFP_ATOMIC | __GFP_NOWARN | __GFP_COMP, get_order(len));
 	return page ? page_address(page) : NULL;
+}
+
+/**
+ * sib_tx_free - give back the pages that packets come from
+ * @port: port that sends nothing any more; who still has a packet keeps its page
+ */
+void sib_tx_free(struct sib_port *port)
+{
+	struct page_frag_cache *cache;
+	int i;
+
+	for (i = 0; i < SIB_TX_PAGES; i++) {
+		cache = &port->pages[i];
+		if (cache->va)
+			__page_frag_cache_drain(virt_to_head_page(cache->va),
+						cache->pagecnt_bias);
+		cache->va = NULL;
+	}
 }
 
 static void add_frag(struct sk_buff *skb, void *va, u32 len)

@@ -130,7 +130,7 @@ int sib_xmit(struct sib_port *port, struct sib_pkt *pkt, sib_gather_fn gather,
 		if (!skb)
 			return -ENOMEM;
 	}
-	va = sib_tx_alloc(pkt->len);
+	va = sib_tx_alloc(port, pkt->len);
 	if (!va) {
 		kfree_skb(skb);
 		return -ENOMEM;

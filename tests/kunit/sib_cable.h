@@ -15,6 +15,7 @@
 
 #include "link.c"
 #include "link_data.c"
+#include "link_frame.c"
 
 #define TIMEOUT_MS	400
 #define START		(INITIAL_JIFFIES - 1000)	/* jiffies wrap meanwhile */
@@ -232,15 +233,22 @@ static inline void bring_up(struct kunit *test)
 
 static inline bool send_one(struct end *e)
 {
-	struct sk_buff *skb;
 	__be32 number = cpu_to_be32(e->sent);
+	struct sk_buff *skb;
+	struct page *page;
 
 	if (!sib_link_can_send(&e->link))
 		return false;
-	skb = sib_link_ctl_skb(&e->link, sizeof(number));
-	if (!skb)
+	page = alloc_page(GFP_ATOMIC | __GFP_NOWARN);
+	if (!page)
 		return false;
-	skb_put_data(skb, &number, sizeof(number));
+	skb = sib_link_frame_new(&e->link);
+	if (!skb) {
+		__free_page(page);
+		return false;
+	}
+	memcpy(page_address(page), &number, sizeof(number));
+	skb_add_rx_frag(skb, 0, page, 0, sizeof(number), PAGE_SIZE);
 	e->sent++;
 	sib_link_send(&e->link, skb, 1, csum_partial(&number, sizeof(number), 0),
 		      e->cable->now);

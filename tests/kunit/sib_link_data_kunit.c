@@ -156,6 +156,57 @@ static void data_blackhole(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, both_up(c));
 }
 
+static struct sk_buff *oldest_frame(struct sib_link *link)
+{
+	return link->tx_ring[link->tx_una & RING_MASK];
+}
+
+static void frames_are_used_again(struct kunit *test)
+{
+	struct cable *c = test->priv;
+	struct sib_link *link = &c->a.link;
+	unsigned int truesize, room;
+	struct sk_buff *skb;
+
+	bring_up(test);
+	KUNIT_ASSERT_TRUE(test, send_one(&c->a));
+	skb = oldest_frame(link);
+	truesize = skb->truesize;
+	room = skb_headroom(skb);
+	run_ms(c, 100);
+	KUNIT_ASSERT_EQ(test, link->tx_una, link->tx_next);
+	KUNIT_EXPECT_EQ(test, link->spares, 1U);
+	KUNIT_ASSERT_TRUE(test, send_one(&c->a));
+	KUNIT_ASSERT_PTR_EQ(test, oldest_frame(link), skb);
+	KUNIT_EXPECT_EQ(test, link->spares, 0U);
+	KUNIT_EXPECT_EQ(test, skb->len, (unsigned int)(SIB_LINK_HLEN + sizeof(__be32)));
+	KUNIT_EXPECT_EQ(test, skb->truesize, truesize);
+	KUNIT_EXPECT_EQ(test, skb_headroom(skb), room);
+	run_ms(c, 100);
+	KUNIT_EXPECT_EQ(test, c->b.got, 2U);
+	KUNIT_EXPECT_EQ(test, c->b.wrong, 0U);
+	sib_link_stop(link);
+	KUNIT_EXPECT_EQ(test, link->spares, 0U);
+}
+
+/* A lower device may free what it has sent long after the peer has answered. */
+static void no_frame_that_somebody_has(struct kunit *test)
+{
+	struct cable *c = test->priv;
+	struct sk_buff *copy;
+
+	bring_up(test);
+	KUNIT_ASSERT_TRUE(test, send_one(&c->a));
+	copy = skb_clone(oldest_frame(&c->a.link), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, copy);
+	run_ms(c, 100);
+	KUNIT_EXPECT_EQ(test, c->a.link.tx_una, c->a.link.tx_next);
+	KUNIT_EXPECT_EQ(test, c->a.link.spares, 0U);
+	KUNIT_EXPECT_EQ(test, copy->len, (unsigned int)(SIB_LINK_HLEN + sizeof(__be32)));
+	KUNIT_EXPECT_EQ(test, skb_shinfo(copy)->nr_frags, 1);
+	kfree_skb(copy);
+}
+
 /* Each allocation of a transfer fails once; the link makes up for it. */
 static void allocation_failures(struct kunit *test)
 {
@@ -194,6 +245,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(only_the_gap_is_repeated),
 	KUNIT_CASE(tail_loss),
 	KUNIT_CASE(data_blackhole),
+	KUNIT_CASE(frames_are_used_again),
+	KUNIT_CASE(no_frame_that_somebody_has),
 	KUNIT_CASE(allocation_failures),
 	{}
 };
