@@ -13,6 +13,7 @@ hwaddr() {
 
 # ask for 10.1.0.1 in its subnet; who has answered is in $ANSWERS
 ask() {
+	rm -f /run/tcpdump	# the one before has listened, too
 	"${N[@]}" tcpdump -i ib1 -nn -l --immediate-mode arp >/run/arp 2>/run/tcpdump &
 	local pid=$!
 	wait_for 10 grep -q "listening on" /run/tcpdump
