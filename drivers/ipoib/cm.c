@@ -243,6 +243,19 @@ void ipoib_cm_warn_mtu(struct ipoib_intf *intf)
 		    READ_ONCE(intf->group_mtu));
 }
 
+/*
+ * A connection's send completes with the peer's acknowledgment, and one after the
+ * other: so the queue is never found empty, and BQL, which takes that for enough,
+ * would leave it at the few packets it began with, one round trip for each few.
+ */
+static void set_byte_limits(struct ipoib_intf *intf)
+{
+	unsigned int min = intf->connected ? IPOIB_CM_BYTES_MIN : 0, i;
+
+	for (i = 0; i < intf->dev->num_tx_queues; i++)
+		netdev_queue_set_dql_min_limit(netdev_get_tx_queue(intf->dev, i), min);
+}
+
 /**
  * ipoib_cm_set_mode - use connections for outgoing packets, or stop it
  * @intf: interface
@@ -271,6 +284,7 @@ int ipoib_cm_set_mode(struct ipoib_intf *intf, bool connected)
 		ipoib_intf_update_mtu(intf, false);
 	ipoib_tx_lock_all(dev);
 	WRITE_ONCE(intf->connected, connected);
+	set_byte_limits(intf);
 	ipoib_tx_unlock_all(dev);
 	if (connected) {
 		ipoib_intf_update_mtu(intf, true);
@@ -372,6 +386,7 @@ int ipoib_cm_create(struct ipoib_intf *intf)
 	if (err)
 		goto err_destroy_cq;
 	intf->cm = cm;
+	set_byte_limits(intf);	/* the interface before it may have been connected */
 	return 0;
 
 err_destroy_cq:

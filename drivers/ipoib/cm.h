@@ -27,6 +27,8 @@
 
 /* Sends in flight through all links of an interface. */
 #define IPOIB_CM_TX_RING	128
+/* Bytes in flight with which a queue in connected mode is never stopped */
+#define IPOIB_CM_BYTES_MIN	SZ_1M
 
 #define IPOIB_CM_TICK		HZ
 

@@ -5,6 +5,11 @@
 # pair, path MTU, and mode switches under TCP that lose no connection.
 source "$STACK/lib.sh"
 
+# what BQL leaves a queue of an interface in any case
+bytes_min() {
+	cat "/sys/class/net/$1/queues/tx-0/byte_queue_limits/limit_min"
+}
+
 # mode 1|2 MODE
 mode() {
 	if [[ $1 == 1 ]]; then
@@ -36,7 +41,9 @@ stack_up
 echo 1 >$TRACING/events/ipoib/enable
 [[ $(cat /sys/class/net/ib0/mode) == datagram ]] || fail "mode at the start"
 ! ip link set ib0 mtu 9000 2>/dev/null || fail "MTU 9000 in datagram mode"
+[[ $(bytes_min ib0) == 0 ]] || fail "limit_min at the start"
 mode 1 connected
+[[ $(bytes_min ib0) == 1048576 ]] || fail "limit_min in connected mode"
 [[ $(cat /sys/class/net/ib0/mtu) == 4092 ]] || fail "the mode has changed the MTU"
 mode 2 connected
 ip link set ib0 mtu 65520
@@ -86,6 +93,7 @@ mode 1 datagram
 wait_for 10 grep -q 'ib0.*mtu 4092' /run/monitor
 kill $MONITOR
 wait $MONITOR || true
+[[ $(bytes_min ib0) == 0 ]] || fail "limit_min in datagram mode"
 [[ $(cat /sys/class/net/ib0/mtu) == 4092 ]] || fail "MTU in datagram mode"
 ping -q -c 3 -i 0.02 -W 5 -s 20000 10.0.0.2 >/run/ping || fail "mixed: $(cat /run/ping)"
 mode 1 connected
@@ -135,6 +143,7 @@ rdma link add sib1 type sib netdev vb
 wait_for 10 netdev_of sib1
 back=$(netdev_of sib1)
 [[ $(cat "/sys/class/net/$back/mode") == connected ]] || fail "the mode is lost"
+[[ $(bytes_min "$back") == 1048576 ]] || fail "limit_min of the one that came back"
 [[ $(cat "/sys/class/net/$back/mtu") == 65520 ]] || fail "the MTU is lost"
 
 step "the mode of an interface that is down"
