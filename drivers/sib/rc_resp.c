@@ -439,10 +439,12 @@ void sib_rc_request(struct sib_rc *rc, const struct sib_pkt *pkt, const void *pa
 static u8 ack_syndrome(struct sib_rc *rc)
 {
 	u32 room = rc->ops->room(rc);
-	u8 code = SIB_CREDIT_UNLIMITED;
+	u8 code;
 
 	if (room == U32_MAX)
-		return SIB_AETH_ACK | code;
+		return SIB_AETH_ACK | SIB_CREDIT_UNLIMITED;
+	/* two codes for each power of two: more than room, but not much */
+	code = min(2 * fls(room) + 1, SIB_CREDIT_UNLIMITED);
 	do
 		code--;
 	while (sib_rc_code_value(code) > room);

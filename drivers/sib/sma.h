@@ -100,6 +100,7 @@ struct sib_trap {
  * @pkey_violations: saturating count
  * @qkey_violations: saturating count
  * @traps: notices not yet repressed
+ * @trap_waits: one of them may have to be sent
  * @trap_tid: transaction number of the last trap
  */
 struct sib_sma {
@@ -139,6 +140,7 @@ struct sib_sma {
 	u16 pkey_violations;
 	u16 qkey_violations;
 	struct sib_trap traps[SIB_NUM_TRAPS];
+	bool trap_waits;
 	u64 trap_tid;
 };
 

@@ -47,6 +47,7 @@ static struct ib_mad_notice_attr *begin(struct sib_sma *sma, enum trap_slot slot
 	ntc->trap_num = num;
 	ntc->issuer_lid = cpu_to_be16(sma->lid);
 	trap->left = TRAP_REPEATS;
+	WRITE_ONCE(sma->trap_waits, true);
 	if (!trap->at || time_before(trap->at, now))
 		trap->at = now;
 	return ntc;
@@ -205,11 +206,18 @@ static noinline void send_due(struct sib_sma *sma, struct sib_trap *trap, unsign
  */
 void sib_trap_run(struct sib_sma *sma, unsigned long now)
 {
+	unsigned long flags;
 	int i;
 
+	if (!READ_ONCE(sma->trap_waits))
+		return;
 	for (i = 0; i < SIB_NUM_TRAPS; i++)
-		if (READ_ONCE(sma->traps[i].left))
-			send_due(sma, &sma->traps[i], now);
+		send_due(sma, &sma->traps[i], now);
+	spin_lock_irqsave(&sma->lock, flags);
+	for (i = 0; i < SIB_NUM_TRAPS && !sma->traps[i].left; i++)
+		;
+	WRITE_ONCE(sma->trap_waits, i < SIB_NUM_TRAPS);
+	spin_unlock_irqrestore(&sma->lock, flags);
 }
 
 /**
@@ -223,16 +231,15 @@ void sib_trap_run(struct sib_sma *sma, unsigned long now)
  */
 unsigned long sib_trap_deadline(struct sib_sma *sma, unsigned long until)
 {
+	const struct sib_trap *trap;
 	unsigned long flags;
-	int i;
 
-	for (i = 0; i < SIB_NUM_TRAPS; i++) {
-		if (!READ_ONCE(sma->traps[i].left))
-			continue;
-		spin_lock_irqsave(&sma->lock, flags);
-		if (can_send(sma) && time_before(sma->traps[i].at, until))
-			until = sma->traps[i].at;
-		spin_unlock_irqrestore(&sma->lock, flags);
-	}
+	if (!READ_ONCE(sma->trap_waits))
+		return until;
+	spin_lock_irqsave(&sma->lock, flags);
+	for (trap = sma->traps; trap < sma->traps + SIB_NUM_TRAPS; trap++)
+		if (trap->left && can_send(sma) && time_before(trap->at, until))
+			until = trap->at;
+	spin_unlock_irqrestore(&sma->lock, flags);
 	return until;
 }
