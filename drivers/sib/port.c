@@ -220,13 +220,25 @@ static void link_follow(struct sib_port *port, unsigned long now)
 		link_stop(port);
 }
 
+/* The next of a queue: who has added one since has this run once more. */
+static struct sk_buff *port_next(struct sib_port *port, struct sk_buff_head *queue)
+{
+	struct sk_buff *skb;
+
+	if (port->rx_left <= 0 || skb_queue_empty_lockless(queue))
+		return NULL;
+	skb = skb_dequeue(queue);
+	if (skb)
+		port->rx_left--;
+	return skb;
+}
+
 static void port_rx(struct sib_port *port, unsigned long now)
 {
 	u8 src[ETH_ALEN];
 	struct sk_buff *skb;
 
-	while (port->rx_left > 0 && (skb = skb_dequeue(&port->rxq))) {
-		port->rx_left--;
+	while ((skb = port_next(port, &port->rxq))) {
 		ether_addr_copy(src, eth_hdr(skb)->h_source);
 		sib_link_rx(&port->link, skb, src, now);
 	}
@@ -238,8 +250,7 @@ static bool port_loop(struct sib_port *port)
 	struct sk_buff *skb;
 	bool any = false;
 
-	while (port->rx_left > 0 && (skb = skb_dequeue(&port->loopq))) {
-		port->rx_left--;
+	while ((skb = port_next(port, &port->loopq))) {
 		sib_rx_packet(port, skb, 0, skb->len);
 		consume_skb(skb);
 		any = true;
@@ -286,7 +297,8 @@ static void port_task(struct tasklet_struct *t)
 	sib_link_flush(&port->link, now);
 	timer_follow(port, now);
 	spin_unlock(&port->lock);
-	sib_cq_run_events(port_to_dev(port));
+	if (sib_cq_has_events(port_to_dev(port)))
+		sib_cq_run_events(port_to_dev(port));
 	clear_bit(RUN_ACTIVE, &port->run);
 	smp_mb__after_atomic();		/* from now on others schedule it */
 	if (more || test_bit(RUN_AGAIN, &port->run) || !skb_queue_empty(&port->rxq) ||

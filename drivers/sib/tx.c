@@ -95,6 +95,9 @@ static struct sib_qp *next_qp(struct sib_port *port)
 {
 	struct sib_qp *qp;
 
+	/* Who has put one there since has this run once more. */
+	if (list_empty_careful(&port->tx_list))
+		return NULL;
 	spin_lock_irq(&port->tx_lock);
 	qp = list_first_entry_or_null(&port->tx_list, struct sib_qp, tx);
 	if (qp)
