@@ -226,12 +226,19 @@ io::Result<std::vector<int>> Daemon::wait()
     return ready;
 }
 
-io::Result<void> Daemon::run()
+void Daemon::begin()
 {
+    // libibverbs loads its providers, and everything is read for the first time.
+    const Leisure leisure;
     ports_.refresh();
     refreshAt_ = now() + refreshEvery;
     at_ = now();
     lookWhereAsked();
+}
+
+io::Result<void> Daemon::run()
+{
+    begin();
     std::uint64_t watchdog = 0;
     if (sd_watchdog_enabled(0, &watchdog) > 0)
         watchdog_ = Time(watchdog / 2);

@@ -69,6 +69,7 @@ class Daemon
 
     [[nodiscard]] Time now() const;
     [[nodiscard]] int timeout() const;
+    void begin();
     void add(const Names &names);
     void dismiss(Managed &one);
     // False: to end.

@@ -26,10 +26,11 @@ io::Result<void> hurry()
     // A locked mapping is filled when it is made: memory that is free stays in the heap.
     ::mallopt(M_MMAP_THRESHOLD, largest);
     ::mallopt(M_TRIM_THRESHOLD, largest);
-    if (!schedule(SCHED_RR))
-        return io::systemFail("real-time scheduling");
+    // First: every page is fetched, which takes long.
     if (::mlockall(MCL_CURRENT | MCL_FUTURE) < 0)
         return io::systemFail("locked memory");
+    if (!schedule(SCHED_RR))
+        return io::systemFail("real-time scheduling");
     return {};
 }
 
