@@ -32,7 +32,6 @@ using namespace std::chrono_literals;
 constexpr Time patience = 20ms;
 constexpr Time refreshEvery = 10s;
 constexpr Time longest = 60s;
-constexpr Time warmEvery = 5s;
 constexpr unsigned readings = 5; // until links stop changing meanwhile
 
 const char *priority(Severity severity)
@@ -128,7 +127,8 @@ void Daemon::add(const Names &names)
     Managed &one = pairs_.emplace_back(Managed{.names = names,
                                                .pair = Pair(options_.policy, std::nullopt),
                                                .targets = Targets(options_.targets),
-                                               .memberships = {}});
+                                               .memberships = {},
+                                               .greeter = {}});
     const auto text = folder_.read(one.file());
     if (!text)
         return;
@@ -420,30 +420,18 @@ void Daemon::look(Managed &one)
         one.memberships.mirror(seen[Side::primary].index, seen[Side::secondary].index);
     }
     lookTook_ = now() - begin;
-    warm(one);
+    greet(one);
 }
 
-// The standby exchanges a packet with every peer now and then. Otherwise both would
-// first have to ask the subnet manager for a path when it takes over.
-void Daemon::warm(Managed &one)
+void Daemon::greet(Managed &one)
 {
-    if (now() < one.warmAt || !one.pair.started())
-        return;
-    one.warmAt = now() + warmEvery;
-    const Side active = one.pair.active();
-    if (!one.pair.health(other(active)).good())
-        return;
-    for (const auto &[child, lane] : one.pair.lanes()) {
-        const netlink::Link *standby = kernel_.link(lane.view.side[other(active)].index);
-        if (!standby || !standby->isRunning())
+    for (const auto &[index, item] : one.greeter.due(one.pair, now())) {
+        const netlink::Link *standby = kernel_.link(index);
+        const auto peer = peerOf(item);
+        if (!standby || !peer || peer->address.size() != sizeof(in_addr))
             continue;
-        for (const auto &item : lane.view.side[active].items) {
-            const auto peer = peerOf(item);
-            if (!peer || peer->address.size() != sizeof(in_addr))
-                continue;
-            if (const auto done = announcer_.probe(*standby, peer->address, peer->hardware); !done)
-                say(one, {Severity::debug, done.error().text()});
-        }
+        if (const auto done = announcer_.probe(*standby, peer->address, peer->hardware); !done)
+            say(one, {Severity::debug, done.error().text()});
     }
 }
 

@@ -3,6 +3,7 @@
 // waits but poll().
 #pragma once
 
+#include "ha-daemon/core/greeter.hpp"
 #include "ha-daemon/core/pair.hpp"
 #include "ha-daemon/core/targets.hpp"
 #include "ha-daemon/linux/announcer.hpp"
@@ -52,10 +53,10 @@ class Daemon
         Pair pair;
         Targets targets;
         Memberships memberships;
+        Greeter greeter;
         bool look = true;
         bool unsaved = false; // the journal, until the next look
         bool lost = false;    // messages, since the last look
-        Time warmAt{};        // not before
 
         [[nodiscard]] std::string file() const
         {
@@ -85,7 +86,7 @@ class Daemon
     void hearTargets();
     void lookWhereAsked();
     void look(Managed &one);
-    void warm(Managed &one);
+    void greet(Managed &one);
     void deliver(Managed &one, const Event &event);
     void perform(Managed &one, const Action &action);
     void announce(Managed &one, const Announce &what);
