@@ -192,7 +192,8 @@ for host in 0 1; do
 done
 wait_for 30 ping -c 1 -W 1 -s 60000 -M "do" 10.0.0.2
 failovers
-ping -c 3 -i 0.1 -W 5 -s 60000 -M "do" 10.0.0.2 || fail "no long packets after all"
+ping -c 3 -i 0.1 -W 5 -s 60000 -M "do" 10.0.0.2 ||
+	fail "no long packets after all: $(cat /sys/kernel/debug/ipoib/xsib?_connections)"
 
 step "the end"
 for host in 0 1; do
