@@ -55,7 +55,8 @@ struct sk_buff *sib_link_frame_new(struct sib_link *link)
  */
 void sib_link_frame_done(struct sib_link *link, struct sk_buff *skb)
 {
-	if (link->spares == SIB_LINK_SPARES || skb_cloned(skb) || skb_shared(skb)) {
+	if (link->spares == SIB_LINK_SPARES || skb_cloned(skb) || skb_shared(skb) ||
+	    skb_pfmemalloc(skb)) {
 		consume_skb(skb);
 		return;
 	}
