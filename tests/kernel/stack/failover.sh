@@ -145,6 +145,15 @@ both_fail_over() {
 	wait_for 30 all_links
 }
 
+# what there is to see of connections, and what has been dropped
+connections() {
+	cat /sys/kernel/debug/ipoib/xsib?_connections
+	for i in 0 1 2 3; do
+		echo "xsib$i: $(at $((i / 2)) ethtool -S "xsib$i" | grep -v ': 0$')"
+	done
+	cat /proc/meminfo
+}
+
 # Each interface of the bonds has its carrier
 all_links() {
 	local host
@@ -193,7 +202,7 @@ done
 wait_for 30 ping -c 1 -W 1 -s 60000 -M "do" 10.0.0.2
 failovers
 ping -c 3 -i 0.1 -W 5 -s 60000 -M "do" 10.0.0.2 ||
-	fail "no long packets after all: $(cat /sys/kernel/debug/ipoib/xsib?_connections)"
+	fail "no long packets after all: $(connections)"
 
 step "the end"
 for host in 0 1; do
