@@ -56,11 +56,13 @@ enum sib_link_state {
  * struct sib_link_config - limits of this end
  * @timeout: silence after which the peer is given up, ms
  * @max_frame: longest frame this end can take, link header included
+ * @linear: what leaves is copied into one piece unless it is one
  * @guid: port GUID for the hello
  */
 struct sib_link_config {
 	u16 timeout;
 	u32 max_frame;
+	bool linear;
 	__be64 guid;
 };
 
@@ -113,8 +115,9 @@ struct sib_link_stats {
  * @tx_una: oldest unacked frame
  * @tx_ring: unacked frames by number modulo the window
  * @tx_when: jiffies of each frame's last transmission
- * @spare: acknowledged frames to be used again
+ * @spare: acknowledged frames to be used again, a ring
  * @spares: how many
+ * @spare_first: the oldest
  * @rto_at: when the oldest frame is sent again, valid while any is
  *	unacked
  * @stall_at: when the link is given up for want of acknowledgments
@@ -156,6 +159,7 @@ struct sib_link {
 	unsigned long tx_when[SIB_LINK_WINDOW];
 	struct sk_buff *spare[SIB_LINK_SPARES];
 	unsigned int spares;
+	unsigned int spare_first;
 	unsigned long rto_at;
 	unsigned long stall_at;
 	unsigned int rto_shift;
@@ -194,6 +198,7 @@ unsigned int sib_link_max_frame(const struct sib_link *link);
 
 /* link_frame.c: frames to be sent */
 struct sk_buff *sib_link_frame_new(struct sib_link *link);
+bool sib_link_frame_takes(const struct sib_link *link, const struct sk_buff *skb, u32 len);
 void sib_link_frame_done(struct sib_link *link, struct sk_buff *skb);
 void sib_link_frame_free(struct sib_link *link);
 

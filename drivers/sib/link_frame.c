@@ -10,8 +10,12 @@
 #include "link.h"
 
 #define HEADROOM	(LL_MAX_HEADER + SIB_LINK_HLEN)
+/* Octets of short packets that need no fragment */
+#define ROOM		512
+/* And of all packets of a linear frame, from 64 KiB of memory */
+#define ROOM_LINEAR	SKB_WITH_OVERHEAD(SZ_64K - HEADROOM)
 
-/* Room for the payload's fragments as in a new frame; nobody else has this one. */
+/* Room for the payload as in a new frame; nobody else has this one. */
 static void empty(struct sk_buff *skb)
 {
 	int i;
@@ -27,19 +31,50 @@ static void empty(struct sk_buff *skb)
 	skb_reserve(skb, HEADROOM);
 }
 
+static struct sk_buff *oldest_spare(struct sib_link *link)
+{
+	struct sk_buff *skb = link->spare[link->spare_first];
+
+	link->spare_first = (link->spare_first + 1) % SIB_LINK_SPARES;
+	link->spares--;
+	return skb;
+}
+
+/* Who has sent a clone may free it long after the peer has answered. */
+static struct sk_buff *use_again(struct sib_link *link, unsigned int room)
+{
+	struct sk_buff *skb;
+
+	if (!link->spares || skb_cloned(link->spare[link->spare_first]))
+		return NULL;
+	skb = oldest_spare(link);
+	empty(skb);
+	if (skb_tailroom(skb) >= room)
+		return skb;
+	consume_skb(skb);	/* of a cable that was not linear */
+	return NULL;
+}
+
 /**
  * sib_link_frame_new - an empty DATA frame
  * @link: the link that will send it
  *
- * Return: frame with headroom for all headers, for fragments, or NULL.
+ * Return: frame with headroom for all headers, with tailroom for short packets or,
+ * on a linear cable, usually for as many as fit, and for fragments; or NULL.
  */
 struct sk_buff *sib_link_frame_new(struct sib_link *link)
 {
+	unsigned int room = ROOM;
 	struct sk_buff *skb;
 
-	if (link->spares)
-		return link->spare[--link->spares];
-	skb = alloc_skb_fclone(HEADROOM, GFP_ATOMIC | __GFP_NOWARN);
+	if (link->cfg.linear)
+		room = min_t(unsigned int, sib_link_max_frame(link), ROOM_LINEAR);
+	skb = use_again(link, room);
+	if (skb)
+		return skb;
+	skb = alloc_skb_fclone(HEADROOM + room, GFP_ATOMIC | __GFP_NOWARN);
+	if (!skb && room > ROOM)
+		skb = alloc_skb_fclone(HEADROOM + ROOM, GFP_ATOMIC | __GFP_NOWARN);
 	if (!skb)
 		return NULL;
 	skb_reserve(skb, HEADROOM);
@@ -49,19 +84,36 @@ struct sk_buff *sib_link_frame_new(struct sib_link *link)
 }
 
 /**
+ * sib_link_frame_takes - whether there is room for another packet
+ * @link: the link that will send it
+ * @skb: from sib_link_frame_new()
+ * @len: bytes of the packet
+ */
+bool sib_link_frame_takes(const struct sib_link *link, const struct sk_buff *skb, u32 len)
+{
+	if (SIB_LINK_HLEN + skb->len + len > sib_link_max_frame(link))
+		return false;
+	if (link->cfg.linear && skb->len && !skb_is_nonlinear(skb))
+		return skb_tailroom(skb) >= len;
+	return skb_shinfo(skb)->nr_frags < MAX_SKB_FRAGS;
+}
+
+/**
  * sib_link_frame_done - a frame has been acknowledged
  * @link: the link that has sent it
  * @skb: from sib_link_frame_new(); consumed
  */
 void sib_link_frame_done(struct sib_link *link, struct sk_buff *skb)
 {
-	if (link->spares == SIB_LINK_SPARES || skb_cloned(skb) || skb_shared(skb) ||
-	    skb_pfmemalloc(skb)) {
+	if (skb_shared(skb) || skb_pfmemalloc(skb)) {
 		consume_skb(skb);
 		return;
 	}
-	empty(skb);
-	link->spare[link->spares++] = skb;
+	if (!skb_cloned(skb))
+		empty(skb);
+	if (link->spares == SIB_LINK_SPARES)
+		consume_skb(oldest_spare(link));
+	link->spare[(link->spare_first + link->spares++) % SIB_LINK_SPARES] = skb;
 }
 
 /**
@@ -71,5 +123,5 @@ void sib_link_frame_done(struct sib_link *link, struct sk_buff *skb)
 void sib_link_frame_free(struct sib_link *link)
 {
 	while (link->spares)
-		kfree_skb(link->spare[--link->spares]);
+		kfree_skb(oldest_spare(link));
 }

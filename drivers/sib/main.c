@@ -289,6 +289,7 @@ static int sib_netdev_event(struct notifier_block *nb, unsigned long event, void
 	case NETDEV_DOWN:
 	case NETDEV_CHANGE:
 	case NETDEV_CHANGEMTU:
+	case NETDEV_FEAT_CHANGE:
 	case NETDEV_CHANGEADDR:
 	case NETDEV_REGISTER:
 		sib_port_lower_changed(&entry->dev->port);

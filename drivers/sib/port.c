@@ -345,8 +345,9 @@ static void port_timer(struct timer_list *t)
 	sib_port_kick(port);
 }
 
-static void mtu_follow(struct sib_port *port, unsigned int lower_mtu)
+static void limits_follow(struct sib_port *port, const struct net_device *lower)
 {
+	unsigned int lower_mtu = READ_ONCE(lower->mtu);
 	u8 cap = sib_port_mtu_cap(lower_mtu);
 	u32 max = cap ? lower_mtu : 0;
 
@@ -355,12 +356,13 @@ static void mtu_follow(struct sib_port *port, unsigned int lower_mtu)
 	if (max < port->link.cfg.max_frame || cap != port->sma.mtu_cap)
 		set_bit(RETRAIN, &port->retrain);
 	port->link.cfg.max_frame = max;
+	port->link.cfg.linear = !(lower->features & NETIF_F_SG);
 	if (cap)
 		sib_sma_set_mtu_cap(&port->sma, cap);
 }
 
 /**
- * sib_port_lower_changed - the lower device changed its state, MTU or address
+ * sib_port_lower_changed - the lower device changed its state, MTU, features or address
  * @port: attached port
  *
  * Context: rtnl. A link that has become unusable is down when this returns.
@@ -371,7 +373,7 @@ void sib_port_lower_changed(struct sib_port *port)
 
 	spin_lock_bh(&port->lock);
 	if (lower)
-		mtu_follow(port, READ_ONCE(lower->mtu));
+		limits_follow(port, lower);
 	link_follow(port, jiffies);
 	sib_link_hello(&port->link, jiffies);
 	spin_unlock_bh(&port->lock);
@@ -393,7 +395,7 @@ void sib_port_attach(struct sib_port *port, struct net_device *lower)
 	port->pt.dev = lower;
 	port->pt.func = sib_rcv;
 	spin_lock_bh(&port->lock);
-	mtu_follow(port, READ_ONCE(lower->mtu));
+	limits_follow(port, lower);
 	spin_unlock_bh(&port->lock);
 	dev_add_pack(&port->pt);
 }

@@ -430,6 +430,7 @@ void sib_tx_queue(struct sib_qp *qp);
 void sib_tx_now(struct sib_qp *qp, bool idle);
 void sib_tx_note(struct sib_qp *qp);
 void sib_tx_unqueue(struct sib_qp *qp);
+void *sib_tx_room(struct sib_port *port, u32 len);
 void *sib_tx_alloc(struct sib_port *port, u32 len);
 void sib_tx_free(struct sib_port *port);
 int sib_tx_reserve(struct sib_port *port, u32 len, unsigned long now);

@@ -2,9 +2,10 @@
 /*
  * Sending. The port context takes work requests from the QPs in turn and packs
  * their packets into frames, as many as fit, until the queues are empty or the
- * link's window is full; then they wait on their queues. A packet is built in
- * a page fragment, which is the only copy made, and becomes a fragment of the
- * frame or of a looped packet.
+ * link's window is full; then they wait on their queues. A packet is built where
+ * it leaves from, which is the only copy made: in the frame if it is short or the
+ * cable linear, else in a page fragment, which becomes one of the frame or of a
+ * looped packet.
  */
 #include <linux/etherdevice.h>
 #include <linux/bitops.h>
@@ -156,9 +157,8 @@ int sib_tx_reserve(struct sib_port *port, u32 len, unsigned long now)
 	struct sk_buff *frame = port->frame;
 
 	lockdep_assert_held(&port->lock);
-	if (frame && (SIB_LINK_HLEN + frame->len + len > sib_link_max_frame(&port->link) ||
-		      skb_shinfo(frame)->nr_frags == MAX_SKB_FRAGS ||
-		      port->frame_count == U8_MAX)) {
+	if (frame && (port->frame_count == U8_MAX ||
+		      !sib_link_frame_takes(&port->link, frame, len))) {
 		frame_send(port, now);
 		frame = NULL;
 	}
@@ -173,6 +173,20 @@ int sib_tx_reserve(struct sib_port *port, u32 len, unsigned long now)
 	port->frame_count = 0;
 	port->frame_sum = 0;
 	return 0;
+}
+
+/**
+ * sib_tx_room - memory for a packet in the frame under construction
+ * @port: the port, locked; sib_tx_reserve() made room
+ * @len: bytes
+ *
+ * Return: memory that is the frame's once sib_tx_wire() gets it, or NULL if the
+ * packet needs memory of its own.
+ */
+void *sib_tx_room(struct sib_port *port, u32 len)
+{
+	lockdep_assert_held(&port->lock);
+	return skb_tailroom(port->frame) >= len ? skb_tail_pointer(port->frame) : NULL;
 }
 
 /**
@@ -236,14 +250,17 @@ static void add_frag(struct sk_buff *skb, void *va, u32 len)
 /**
  * sib_tx_wire - add a packet to the frame under construction
  * @port: the port, locked; sib_tx_reserve() made room
- * @va: the packet, from sib_tx_alloc(); its reference passes on
+ * @va: the packet, from sib_tx_room() or sib_tx_alloc(), whose reference passes on
  * @len: bytes, a multiple of 4
  * @sum: its unfolded checksum
  */
 void sib_tx_wire(struct sib_port *port, void *va, u32 len, __wsum sum)
 {
 	lockdep_assert_held(&port->lock);
-	add_frag(port->frame, va, len);
+	if (va == skb_tail_pointer(port->frame))
+		__skb_put(port->frame, len);
+	else
+		add_frag(port->frame, va, len);
 	port->frame_sum = csum_add(port->frame_sum, sum);
 	port->frame_count++;
 }

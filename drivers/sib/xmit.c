@@ -109,8 +109,8 @@ int sib_xmit(struct sib_port *port, struct sib_pkt *pkt, sib_gather_fn gather,
 			    is_own_lid(port, pkt->dlid);
 	bool wire = mcast || !loop;
 	struct sk_buff *skb = NULL;
+	void *va, *room = NULL;
 	__wsum sum;
-	void *va;
 	int err;
 
 	pkt->hlen = sib_pkt_hlen(pkt);
@@ -130,14 +130,17 @@ int sib_xmit(struct sib_port *port, struct sib_pkt *pkt, sib_gather_fn gather,
 		if (!skb)
 			return -ENOMEM;
 	}
-	va = sib_tx_alloc(port, pkt->len);
+	if (!loop)
+		room = sib_tx_room(port, pkt->len);
+	va = room ?: sib_tx_alloc(port, pkt->len);
 	if (!va) {
 		kfree_skb(skb);
 		return -ENOMEM;
 	}
 	err = build(va, pkt, gather, src, &sum);
 	if (err) {
-		skb_free_frag(va);
+		if (!room)
+			skb_free_frag(va);
 		kfree_skb(skb);
 		return err;
 	}

@@ -193,18 +193,87 @@ static void frames_are_used_again(struct kunit *test)
 static void no_frame_that_somebody_has(struct kunit *test)
 {
 	struct cable *c = test->priv;
-	struct sk_buff *copy;
+	struct sib_link *link = &c->a.link;
+	struct sk_buff *skb, *copy;
 
 	bring_up(test);
 	KUNIT_ASSERT_TRUE(test, send_one(&c->a));
-	copy = skb_clone(oldest_frame(&c->a.link), GFP_KERNEL);
+	skb = oldest_frame(link);
+	copy = skb_clone(skb, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, copy);
 	run_ms(c, 100);
-	KUNIT_EXPECT_EQ(test, c->a.link.tx_una, c->a.link.tx_next);
-	KUNIT_EXPECT_EQ(test, c->a.link.spares, 0U);
+	KUNIT_ASSERT_EQ(test, link->tx_una, link->tx_next);
+	KUNIT_ASSERT_TRUE(test, send_one(&c->a));
+	KUNIT_EXPECT_PTR_NE(test, oldest_frame(link), skb);
 	KUNIT_EXPECT_EQ(test, copy->len, (unsigned int)(SIB_LINK_HLEN + sizeof(__be32)));
 	KUNIT_EXPECT_EQ(test, skb_shinfo(copy)->nr_frags, 1);
 	kfree_skb(copy);
+	run_ms(c, 100);
+	KUNIT_ASSERT_TRUE(test, send_one(&c->a));
+	KUNIT_EXPECT_PTR_EQ(test, oldest_frame(link), skb);
+	run_ms(c, 100);
+	KUNIT_EXPECT_EQ(test, c->b.got, 3U);
+	KUNIT_EXPECT_EQ(test, c->b.wrong, 0U);
+}
+
+/* Frames that nobody gives back do not keep those out that come after them. */
+static void spares_are_few(struct kunit *test)
+{
+	struct cable *c = test->priv;
+	struct sib_link *link = &c->a.link;
+	struct sk_buff *copy[SIB_LINK_SPARES] = {};
+	struct sk_buff *skb;
+	int i;
+
+	bring_up(test);
+	for (i = 0; i < SIB_LINK_SPARES; i++) {
+		KUNIT_ASSERT_TRUE(test, send_one(&c->a));
+		copy[i] = skb_clone(oldest_frame(link), GFP_KERNEL);
+		run_ms(c, 100);
+	}
+	KUNIT_EXPECT_EQ(test, link->spares, (unsigned int)SIB_LINK_SPARES);
+	for (i = 0; i < SIB_LINK_SPARES; i++) {
+		KUNIT_ASSERT_TRUE(test, send_one(&c->a));
+		run_ms(c, 100);
+		KUNIT_EXPECT_EQ(test, link->spares, (unsigned int)SIB_LINK_SPARES);
+	}
+	skb = link->spare[link->spare_first];
+	KUNIT_ASSERT_TRUE(test, send_one(&c->a));
+	KUNIT_EXPECT_PTR_EQ(test, oldest_frame(link), skb);
+	for (i = 0; i < SIB_LINK_SPARES; i++)
+		kfree_skb(copy[i]);
+}
+
+/* What would be copied into one piece on its way out is built in one. */
+static void a_linear_cable(struct kunit *test)
+{
+	struct cable *c = test->priv;
+	struct sib_link *link = &c->a.link;
+	struct sk_buff *skb;
+	u32 most;
+
+	bring_up(test);
+	most = sib_link_max_frame(link) - SIB_LINK_HLEN;
+	KUNIT_ASSERT_TRUE(test, send_one(&c->a));
+	run_ms(c, 100);
+	KUNIT_ASSERT_EQ(test, link->spares, 1U);
+	link->cfg.linear = true;
+	skb = sib_link_frame_new(link);
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	KUNIT_EXPECT_EQ(test, link->spares, 0U);
+	KUNIT_EXPECT_GE(test, (u32)skb_tailroom(skb), most);
+	KUNIT_EXPECT_TRUE(test, sib_link_frame_takes(link, skb, most));
+	KUNIT_EXPECT_FALSE(test, sib_link_frame_takes(link, skb, most + 4));
+	skb_put_zero(skb, 1000);
+	KUNIT_EXPECT_TRUE(test, sib_link_frame_takes(link, skb, most - 1000));
+	skb_put_zero(skb, skb_tailroom(skb) - 4);
+	KUNIT_EXPECT_FALSE(test, sib_link_frame_takes(link, skb, 8));
+	sib_link_frame_done(link, skb);
+	KUNIT_EXPECT_EQ(test, link->spares, 1U);
+	KUNIT_EXPECT_PTR_EQ(test, sib_link_frame_new(link), skb);
+	KUNIT_EXPECT_EQ(test, skb->len, 0U);
+	KUNIT_EXPECT_GE(test, (u32)skb_tailroom(skb), most);
+	kfree_skb(skb);
 }
 
 /* Each allocation of a transfer fails once; the link makes up for it. */
@@ -247,6 +316,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(data_blackhole),
 	KUNIT_CASE(frames_are_used_again),
 	KUNIT_CASE(no_frame_that_somebody_has),
+	KUNIT_CASE(spares_are_few),
+	KUNIT_CASE(a_linear_cable),
 	KUNIT_CASE(allocation_failures),
 	{}
 };

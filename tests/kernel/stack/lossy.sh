@@ -5,6 +5,9 @@
 # protocol hides all of it from IP.
 source "$STACK/lib.sh"
 stack_up
+# One end sends frames of fragments, the other frames in one piece.
+ethtool -K vb sg off
+[[ $(ethtool -k vb) == *scatter-gather:\ off* ]] || fail "$(ethtool -k vb)"
 tc qdisc add dev va root netem loss 2% duplicate 2% corrupt 1% delay 2ms 2ms
 tc qdisc add dev vb root netem loss 2% duplicate 2% corrupt 1% delay 2ms 2ms
 step "ping over a bad cable"
