@@ -94,12 +94,14 @@ static int sib_rcv(struct sk_buff *skb, struct net_device *dev, struct packet_ty
 		kfree_skb(skb);
 		return NET_RX_DROP;
 	}
-	if (skb_queue_len(&port->rxq) >= RXQ_MAX) {
+	if (skb_queue_len_lockless(&port->rxq) >= RXQ_MAX) {
 		atomic_long_inc(&port->rx_overrun);
 		kfree_skb(skb);
 		return NET_RX_DROP;
 	}
-	skb_queue_tail(&port->rxq, skb);
+	spin_lock(&port->rxq.lock);
+	__skb_queue_tail(&port->rxq, skb);
+	spin_unlock(&port->rxq.lock);
 	sib_port_kick(port);
 	return NET_RX_SUCCESS;
 }
@@ -220,14 +222,16 @@ static void link_follow(struct sib_port *port, unsigned long now)
 		link_stop(port);
 }
 
-/* The next of a queue: who has added one since has this run once more. */
-static struct sk_buff *port_next(struct sib_port *port, struct sk_buff_head *queue)
+/* The next frame: who has added one since has this run once more. */
+static struct sk_buff *rx_next(struct sib_port *port)
 {
 	struct sk_buff *skb;
 
-	if (port->rx_left <= 0 || skb_queue_empty_lockless(queue))
+	if (port->rx_left <= 0 || skb_queue_empty_lockless(&port->rxq))
 		return NULL;
-	skb = skb_dequeue(queue);
+	spin_lock(&port->rxq.lock);
+	skb = __skb_dequeue(&port->rxq);
+	spin_unlock(&port->rxq.lock);
 	if (skb)
 		port->rx_left--;
 	return skb;
@@ -238,7 +242,7 @@ static void port_rx(struct sib_port *port, unsigned long now)
 	u8 src[ETH_ALEN];
 	struct sk_buff *skb;
 
-	while ((skb = port_next(port, &port->rxq))) {
+	while ((skb = rx_next(port))) {
 		ether_addr_copy(src, eth_hdr(skb)->h_source);
 		sib_link_rx(&port->link, skb, src, now);
 	}
@@ -250,7 +254,8 @@ static bool port_loop(struct sib_port *port)
 	struct sk_buff *skb;
 	bool any = false;
 
-	while ((skb = port_next(port, &port->loopq))) {
+	while (port->rx_left > 0 && (skb = __skb_dequeue(&port->loopq))) {
+		port->rx_left--;
 		sib_rx_packet(port, skb, 0, skb->len);
 		consume_skb(skb);
 		any = true;
@@ -292,7 +297,7 @@ static void port_task(struct tasklet_struct *t)
 	sib_trap_run(&port->sma, now);
 	sib_rc_timers(port, now);
 	sib_late_run(port, now);
-	more = sib_tx_run(port, now);
+	more = sib_tx_run(port, NULL, now);
 	more |= port_loop(port);
 	sib_link_flush(&port->link, now);
 	timer_follow(port, now);
@@ -301,21 +306,22 @@ static void port_task(struct tasklet_struct *t)
 		sib_cq_run_events(port_to_dev(port));
 	clear_bit(RUN_ACTIVE, &port->run);
 	smp_mb__after_atomic();		/* from now on others schedule it */
-	if (more || test_bit(RUN_AGAIN, &port->run) || !skb_queue_empty(&port->rxq) ||
-	    !skb_queue_empty(&port->loopq))
+	if (more || test_bit(RUN_AGAIN, &port->run) || !skb_queue_empty_lockless(&port->rxq) ||
+	    !skb_queue_empty_lockless(&port->loopq))
 		tasklet_schedule(&port->task);
 }
 
 /**
  * sib_port_send - send what is queued, here and now
  * @port: the port
+ * @qp: the QP of a process that has just posted to it
  * @wait: even if it has to wait until a run on another processor is over;
  *	otherwise it is left to that
  *
  * The tasklet calls the completion handlers that become due.
  * Context: process, with no lock held.
  */
-void sib_port_send(struct sib_port *port, bool wait)
+void sib_port_send(struct sib_port *port, struct sib_qp *qp, bool wait)
 {
 	unsigned long now = jiffies;
 	bool more;
@@ -324,10 +330,11 @@ void sib_port_send(struct sib_port *port, bool wait)
 	if (wait) {
 		spin_lock(&port->lock);
 	} else if (!spin_trylock(&port->lock)) {
+		sib_tx_note(qp);
 		sib_port_kick(port);
 		goto out;
 	}
-	more = sib_tx_run(port, now);
+	more = sib_tx_run(port, qp, now);
 	sib_link_flush(&port->link, now);
 	timer_follow(port, now);
 	more |= !skb_queue_empty(&port->loopq);

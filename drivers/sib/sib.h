@@ -278,8 +278,8 @@ struct sib_mcast {
  * @lower_tracker: reference on @lower
  * @pt: receive hook on @lower
  * @rx_left: packets and frames still to be taken in this run; guarded by @lock
- * @rxq: frames received, not yet seen by the link; own lock
- * @loopq: IB packets to this port itself; own lock
+ * @rxq: frames received, not yet seen by the link; own lock, taken with softirqs off
+ * @loopq: IB packets to this port itself
  * @frame: frame under construction, NULL if none; guarded by @lock
  * @frame_count: IB packets in @frame; guarded by @lock
  * @frame_sum: unfolded checksum of @frame; guarded by @lock
@@ -417,14 +417,14 @@ void sib_port_attach(struct sib_port *port, struct net_device *lower);
 void sib_port_detach(struct sib_port *port);
 void sib_port_lower_changed(struct sib_port *port);
 void sib_port_kick(struct sib_port *port);
-void sib_port_send(struct sib_port *port, bool wait);
+void sib_port_send(struct sib_port *port, struct sib_qp *qp, bool wait);
 void sib_port_barrier(struct sib_port *port);
 void sib_port_set_phys(struct sib_port *port, enum sib_phys_state phys);
 void sib_port_pma_refresh(struct sib_port *port);
 u8 sib_port_mtu_cap(unsigned int lower_mtu);
 
 /* tx.c */
-bool sib_tx_run(struct sib_port *port, unsigned long now);
+bool sib_tx_run(struct sib_port *port, struct sib_qp *poster, unsigned long now);
 void sib_tx_reset(struct sib_port *port);
 void sib_tx_queue(struct sib_qp *qp);
 void sib_tx_now(struct sib_qp *qp, bool idle);

@@ -72,8 +72,7 @@ void sib_tx_queue(struct sib_qp *qp)
  */
 void sib_tx_now(struct sib_qp *qp, bool idle)
 {
-	sib_tx_note(qp);
-	sib_port_send(&to_sib(qp->ibqp.device)->port, idle);
+	sib_port_send(&to_sib(qp->ibqp.device)->port, qp, idle);
 }
 
 /**
@@ -277,7 +276,7 @@ void sib_tx_loop(struct sib_port *port, struct sk_buff *skb, void *va, u32 len)
 	lockdep_assert_held(&port->lock);
 	add_frag(skb, va, len);
 	port->stats.tx_loop++;
-	skb_queue_tail(&port->loopq, skb);
+	__skb_queue_tail(&port->loopq, skb);
 }
 
 static void sq_drained(struct sib_qp *qp)
@@ -364,21 +363,33 @@ static int run_qp(struct sib_port *port, struct sib_qp *qp, unsigned long now)
 	return qp->rc ? run_connected(port, qp, now) : run_datagram(port, qp, now);
 }
 
+/* The QP whose process is here need not queue up if nobody waits. */
+static struct sib_qp *first_qp(struct sib_port *port, struct sib_qp *poster)
+{
+	if (!poster)
+		return next_qp(port);
+	if (list_empty_careful(&port->tx_list))
+		return poster;
+	sib_tx_note(poster);
+	return next_qp(port);
+}
+
 /**
  * sib_tx_run - send what can be sent
  * @port: the port, locked
+ * @poster: a QP with something to send that nobody was told of, or NULL
  * @now: jiffies
  *
  * Context: the port context. Return: true if there is more to do at once.
  */
-bool sib_tx_run(struct sib_port *port, unsigned long now)
+bool sib_tx_run(struct sib_port *port, struct sib_qp *poster, unsigned long now)
 {
 	int budget = TX_BUDGET, n = 0;
-	struct sib_qp *qp = NULL;
+	struct sib_qp *qp;
 
 	lockdep_assert_held(&port->lock);
 	port->tx_starved = false;
-	while (budget > 0 && (qp = next_qp(port))) {
+	for (qp = first_qp(port, poster); qp; qp = budget > 0 ? next_qp(port) : NULL) {
 		n = run_qp(port, qp, now);
 		if (n < 0) {
 			requeue(port, qp, true);
