@@ -21,7 +21,7 @@ def address6(host):
 
 
 def by_sysfs(lab, host):
-    lab.sh(host, "echo 0x0001 > /sys/class/net/ib0/create_child")
+    lab.sh(host, "echo 0x8001 > /sys/class/net/ib0/create_child")
 
 
 def by_netlink(lab, host):
