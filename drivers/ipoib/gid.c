@@ -77,7 +77,7 @@ int ipoib_gid_choose(struct net_device *dev, void *addr)
 		return 0;
 	WRITE_ONCE(intf->guid, gid.global.interface_id);
 	dev_addr_mod(dev, 0, wanted, dev->addr_len);
-	intf->announce = true;
+	intf->announcements = IPOIB_ANNOUNCEMENTS;
 	ipoib_flush(intf, IPOIB_FLUSH_NORMAL);
 	return 0;
 }

@@ -7,8 +7,8 @@
  *    memberships or the paths runs on ipoib_intf.wq, an ordered queue. Its
  *    items never take rtnl, so that ndo_open and ndo_stop may wait for them.
  *  - data: ndo_start_xmit under its transmit queue's lock, completions in NAPI.
- *  - rtnl_work runs on the system queue, takes rtnl, and holds a reference to
- *    the netdev; nobody waits for it.
+ *  - rtnl_work and announce_work run on a queue of the module, take rtnl, and hold
+ *    a reference to the netdev; nobody waits for them.
  */
 #ifndef IPOIB_H
 #define IPOIB_H
@@ -237,8 +237,8 @@ enum ipoib_flush {
  * @ud_mtu_max: largest datagram of the port; constant
  * @admin_mtu: MTU the administrator wants, 0 for that of the group; guarded by rtnl
  * @queues: rings, their number and moderation set by hand; guarded by rtnl
- * @announce: peers have to be told of a new hardware address when there is a
- *	carrier; guarded by rtnl
+ * @announcements: how often peers have still to be told of a new hardware address when
+ *	there is a carrier; guarded by rtnl
  * @umcast: groups that user space has joined itself are left to it; written with
  *	rtnl, read anywhere
  * @connected: unicast goes through connections where the peer can; written with
@@ -273,6 +273,7 @@ enum ipoib_flush {
  * @flush: bits of enum ipoib_flush
  * @flush_work: does what they say; control
  * @rtnl_work: tells the stack of a new MTU or hardware address
+ * @announce_work: repeats announcements
  * @event_handler: of the HCA's asynchronous events
  * @wq: the control queue
  * @debugfs_mcg: file with the groups; guarded by rtnl
@@ -309,7 +310,7 @@ struct ipoib_intf {
 	int ud_mtu_max;
 	int admin_mtu;
 	struct ipoib_queue_settings queues;
-	bool announce;
+	unsigned int announcements;
 	bool umcast;
 	bool connected;
 	struct ipoib_cm *cm;
@@ -343,6 +344,7 @@ struct ipoib_intf {
 	unsigned long flush;
 	struct work_struct flush_work;
 	struct work_struct rtnl_work;
+	struct delayed_work announce_work;
 	struct ib_event_handler event_handler;
 	struct workqueue_struct *wq;
 	struct dentry *debugfs_mcg;
@@ -377,6 +379,14 @@ extern unsigned int ipoib_nonsrq_connections;
 /* main.c */
 int ipoib_intf_create(struct ipoib_hca *hca, u32 port, u16 pkey,
 		      struct ipoib_intf *parent, const char *name);
+
+/* Of a new hardware address: MAX_NEIGHBOR_ADVERTISEMENT, RFC 4861 section 10 */
+#define IPOIB_ANNOUNCEMENTS	3
+
+/* announce.c */
+void ipoib_announce_init(struct ipoib_intf *intf);
+void ipoib_announce(struct ipoib_intf *intf);
+void ipoib_announce_stop(struct ipoib_intf *intf);
 
 /* netdev.c */
 extern struct workqueue_struct *ipoib_rtnl_wq;

@@ -119,6 +119,7 @@ static void intf_uninit(struct net_device *dev)
 
 	if (attached)
 		intf_detach(intf);
+	ipoib_announce_stop(intf);
 	flush_workqueue(intf->wq);
 	skb_queue_purge(&intf->pmtu_queue);
 	/* Who deletes a child wants nothing of it back. */
@@ -386,6 +387,8 @@ static void intf_rtnl_work(struct work_struct *work)
 			dev_addr_mod(dev, IPOIB_HWADDR_GID, &intf->local_gid,
 				     sizeof(intf->local_gid));
 			call_netdevice_notifiers(NETDEV_CHANGEADDR, dev);
+			intf->announcements = IPOIB_ANNOUNCEMENTS;
+			ipoib_announce(intf);
 		}
 	}
 	rtnl_unlock();
@@ -467,15 +470,6 @@ struct ipoib_intf *ipoib_intf_of(struct net_device *dev)
 	       ipoib_priv(dev) : NULL;
 }
 
-/* Peers that have the old hardware address hear of the new one. */
-static void intf_announce(struct ipoib_intf *intf)
-{
-	if (!intf->announce || !netif_carrier_ok(intf->dev))
-		return;
-	intf->announce = false;
-	__netdev_notify_peers(intf->dev);
-}
-
 static int intf_notify(struct notifier_block *self, unsigned long event,
 		       void *info)
 {
@@ -490,7 +484,7 @@ static int intf_notify(struct notifier_block *self, unsigned long event,
 		ipoib_children_follow(intf, event == NETDEV_UP);
 		break;
 	case NETDEV_CHANGE:
-		intf_announce(intf);
+		ipoib_announce(intf);
 		break;
 	case NETDEV_REGISTER: /* again, in another namespace */
 	case NETDEV_CHANGENAME:
@@ -559,6 +553,7 @@ int ipoib_intf_register(struct net_device *dev, struct ipoib_hca *hca,
 	ipoib_events_init(intf);
 	ipoib_pmtu_init(intf);
 	INIT_WORK(&intf->rtnl_work, intf_rtnl_work);
+	ipoib_announce_init(intf);
 	err = register_netdevice(dev);
 	if (err)
 		goto err_free;

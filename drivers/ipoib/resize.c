@@ -103,7 +103,7 @@ static void resize_set_address(struct ipoib_intf *intf)
 	ipoib_hwaddr_set(hwaddr, intf->cm ? IPOIB_HWADDR_RC : 0,
 			 intf->qp->qp_num, &intf->local_gid);
 	dev_addr_mod(intf->dev, 0, hwaddr, sizeof(hwaddr));
-	intf->announce = true;
+	intf->announcements = IPOIB_ANNOUNCEMENTS;
 	call_netdevice_notifiers(NETDEV_CHANGEADDR, intf->dev);
 }
 

@@ -94,7 +94,7 @@ static void another_of_the_port(struct kunit *test)
 	in_address = ipoib_hwaddr_gid(dev->dev_addr);
 	KUNIT_EXPECT_EQ(test, memcmp(&in_address, &gids[1], sizeof(in_address)), 0);
 	KUNIT_EXPECT_EQ(test, flushes, 1U);
-	KUNIT_EXPECT_TRUE(test, intf->announce);
+	KUNIT_EXPECT_EQ(test, intf->announcements, (unsigned int)IPOIB_ANNOUNCEMENTS);
 	KUNIT_EXPECT_EQ(test, choose(IPOIB_HWADDR_RC, 0x77, gids[1]), 0);
 	KUNIT_EXPECT_EQ(test, flushes, 1U);
 }
@@ -107,7 +107,7 @@ static void what_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, choose(IPOIB_HWADDR_RC, 0x77, gid_of(0xfe80, 0)), -EADDRNOTAVAIL);
 	KUNIT_EXPECT_EQ(test, choose(IPOIB_HWADDR_RC, 0x77, gid_of(0xfe80, 9)), -EADDRNOTAVAIL);
 	KUNIT_EXPECT_EQ(test, flushes, 0U);
-	KUNIT_EXPECT_FALSE(test, intf->announce);
+	KUNIT_EXPECT_EQ(test, intf->announcements, 0U);
 	expect_used(test, gids[0]);
 }
 

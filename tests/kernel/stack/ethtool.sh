@@ -85,6 +85,20 @@ kill -INT $PINGER
 wait $PINGER || fail "nothing came back: $(cat /run/ping.traffic)"
 ! dmesg | grep 'never completed\|stalled' || fail "the queue pair was not drained"
 
+# announced: ARP of the peer's interface has had the three announcements of an address
+announced() {
+	(($(grep -c "who-has 10.0.0.1 .*tell 10.0.0.1" /run/arp) >= 3))
+}
+
+step "an announcement may be lost: there are three"
+"${N[@]}" tcpdump -i ib1 -nn -l --immediate-mode arp >/run/arp 2>/run/tcpdump &
+LISTENER=$!
+wait_for 10 grep -q "listening on" /run/tcpdump
+resized 128 128
+wait_for 20 announced
+kill $LISTENER
+wait $LISTENER 2>/dev/null || true
+
 step "in connected mode"
 echo connected >/sys/class/net/ib0/mode
 "${N[@]}" bash -c 'echo connected >/sys/class/net/ib1/mode'
