@@ -4,10 +4,9 @@
  * tasklet that does the work of a port in order, processes that send for
  * themselves, and the timer.
  *
- * Both hold port->lock for a whole run. dev_queue_xmit() is called
- * with it held; that is safe because a lower device never calls back into a
- * port: received frames come through the backlog to sib_rcv(), which only
- * queues them.
+ * All hold port->lock for a whole run. dev_queue_xmit() is called with it held;
+ * that is safe because a lower device does not call back into a port: received
+ * frames come through the backlog to sib_rcv(), which does not wait for the lock.
  */
 #include <linux/etherdevice.h>
 #include <linux/jiffies.h>
@@ -19,8 +18,8 @@
 /* Frames that may wait for the tasklet */
 #define RXQ_MAX		4096
 /*
- * Packets taken per run, as many as a NAPI poll takes: between two runs the
- * consumers get their turn to post receive requests again.
+ * Packets taken per run and before it, as many as a NAPI poll takes: between two runs
+ * the consumers get their turn to post receive requests again.
  */
 #define RX_BUDGET	64
 
@@ -81,6 +80,33 @@ void sib_port_barrier(struct sib_port *port)
 	tasklet_enable(&port->task);
 }
 
+static void frame_rx(struct sib_port *port, struct sk_buff *skb, unsigned long now)
+{
+	u8 src[ETH_ALEN];
+
+	port->rx_left--;
+	ether_addr_copy(src, eth_hdr(skb)->h_source);
+	sib_link_rx(&port->link, skb, src, now);
+}
+
+/*
+ * A frame that is alone need not wait for the tasklet, which sends what is to be
+ * answered: that is on time for several frames at once, and who waits for a
+ * completion has it sooner. Returns whether the frame was consumed.
+ */
+static bool frame_rx_at_once(struct sib_port *port, struct sk_buff *skb)
+{
+	bool alone;
+
+	if (!skb_queue_empty_lockless(&port->rxq) || !spin_trylock(&port->lock))
+		return false;
+	alone = skb_queue_empty_lockless(&port->rxq) && port->rx_left > 0;
+	if (alone)
+		frame_rx(port, skb, jiffies);
+	spin_unlock(&port->lock);
+	return alone;
+}
+
 /* Frames in. Softirq; the skb may be shared with packet sockets. */
 static int sib_rcv(struct sk_buff *skb, struct net_device *dev, struct packet_type *pt,
 		   struct net_device *orig)
@@ -99,9 +125,11 @@ static int sib_rcv(struct sk_buff *skb, struct net_device *dev, struct packet_ty
 		kfree_skb(skb);
 		return NET_RX_DROP;
 	}
-	spin_lock(&port->rxq.lock);
-	__skb_queue_tail(&port->rxq, skb);
-	spin_unlock(&port->rxq.lock);
+	if (!frame_rx_at_once(port, skb)) {
+		spin_lock(&port->rxq.lock);
+		__skb_queue_tail(&port->rxq, skb);
+		spin_unlock(&port->rxq.lock);
+	}
 	sib_port_kick(port);
 	return NET_RX_SUCCESS;
 }
@@ -222,29 +250,17 @@ static void link_follow(struct sib_port *port, unsigned long now)
 		link_stop(port);
 }
 
-/* The next frame: who has added one since has this run once more. */
-static struct sk_buff *rx_next(struct sib_port *port)
-{
-	struct sk_buff *skb;
-
-	if (port->rx_left <= 0 || skb_queue_empty_lockless(&port->rxq))
-		return NULL;
-	spin_lock(&port->rxq.lock);
-	skb = __skb_dequeue(&port->rxq);
-	spin_unlock(&port->rxq.lock);
-	if (skb)
-		port->rx_left--;
-	return skb;
-}
-
+/* Who has added a frame since has this run once more. */
 static void port_rx(struct sib_port *port, unsigned long now)
 {
-	u8 src[ETH_ALEN];
 	struct sk_buff *skb;
 
-	while ((skb = rx_next(port))) {
-		ether_addr_copy(src, eth_hdr(skb)->h_source);
-		sib_link_rx(&port->link, skb, src, now);
+	while (port->rx_left > 0 && !skb_queue_empty_lockless(&port->rxq)) {
+		spin_lock(&port->rxq.lock);
+		skb = __skb_dequeue(&port->rxq);
+		spin_unlock(&port->rxq.lock);
+		if (skb)
+			frame_rx(port, skb, now);
 	}
 }
 
@@ -448,6 +464,7 @@ void sib_port_init(struct sib_port *port, __be64 guid)
 	skb_queue_head_init(&port->loopq);
 	xa_init_flags(&port->qps, XA_FLAGS_ALLOC);
 	port->enabled = true;
+	port->rx_left = RX_BUDGET;
 	tasklet_setup(&port->task, port_task);
 	timer_setup(&port->timer, port_timer, 0);
 	sib_sma_init(&port->sma, &sib_mad_sma_ops, guid);
