@@ -8,7 +8,9 @@
  * takes frames from the receive queue to the link, IB packets from the link to the
  * QPs, work requests from the send queues to the link, and then calls the
  * completion handlers. Verbs only put work on rings and schedule it, but for
- * requests of a process, which are sent in its own call if the lock is free.
+ * requests of a process, which are sent in its own call if the lock is free. A frame
+ * that finds the lock free, and none before it, goes to the QPs as it comes; the
+ * tasklet then sends what is to be answered.
  *
  * Locks, outermost first:
  *   rtnl                      coming and going of the lower device
@@ -277,7 +279,7 @@ struct sib_mcast {
  * @lower: the cable; written under rtnl and @lock
  * @lower_tracker: reference on @lower
  * @pt: receive hook on @lower
- * @rx_left: packets and frames still to be taken in this run; guarded by @lock
+ * @rx_left: packets and frames still to be taken until the next run; guarded by @lock
  * @rxq: frames received, not yet seen by the link; own lock, taken with softirqs off
  * @loopq: IB packets to this port itself
  * @frame: frame under construction, NULL if none; guarded by @lock

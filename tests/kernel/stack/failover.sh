@@ -151,7 +151,10 @@ connections() {
 	for i in 0 1 2 3; do
 		echo "xsib$i: $(at $((i / 2)) ethtool -S "xsib$i" | grep -v ': 0$')"
 	done
-	cat /proc/meminfo
+	for i in 0 1; do
+		echo "host $i: $(at "$i" ip -s link) $(at "$i" nstat -as)"
+	done
+	cat /sys/class/infiniband/sib?/ports/1/hw_counters/* /proc/meminfo
 }
 
 # Each interface of the bonds has its carrier
