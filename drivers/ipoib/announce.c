@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * Announcements: an interface whose hardware address has changed tells its peers by
- * ARP and neighbour advertisements (RFC 5227 section 3, RFC 4861 section 7.2.6), and
+ * ARP and neighbour advertisements (RFC 5227 section 2.3, RFC 4861 section 7.2.6), and
  * repeats them, since one that is lost leaves a peer with the old address until its
  * own timers find out.
  */
