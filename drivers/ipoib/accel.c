@@ -407,6 +407,7 @@ static void accel_datagram(struct ipoib_intf *intf, struct sk_buff *skb)
 {
 	union ib_gid gid = ipoib_hwaddr_gid(skb->data);
 	struct ipoib_dest *dest = ipoib_dest_find(intf, &gid);
+	enum skb_drop_reason reason;
 
 	if (unlikely(!dest))
 		dest = ipoib_tx_new_destination(intf, &gid);
@@ -414,10 +415,13 @@ static void accel_datagram(struct ipoib_intf *intf, struct sk_buff *skb)
 		accel_drop(intf->dev, skb, SKB_DROP_REASON_NOMEM);
 		return;
 	}
-	if (likely(dest->ah))
+	if (likely(dest->ah)) {
 		accel_send(intf, dest, skb);
-	else if (!ipoib_hold_add(intf, &dest->hold, skb))
-		accel_drop(intf->dev, skb, SKB_DROP_REASON_NEIGH_QUEUEFULL);
+	} else {
+		reason = ipoib_hold_add(intf, &dest->hold, skb);
+		if (unlikely(reason))
+			accel_drop(intf->dev, skb, reason);
+	}
 	ipoib_path_follow_up(dest);
 }
 

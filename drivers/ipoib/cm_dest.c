@@ -127,6 +127,7 @@ bool ipoib_cm_xmit(struct ipoib_txq *txq, struct sk_buff *skb)
 {
 	struct ipoib_cm *cm = txq->intf->cm;
 	struct ipoib_conn_key key;
+	enum skb_drop_reason reason;
 	struct ipoib_conn *conn;
 
 	/* What the HCA is to cut was let in before the mode changed. */
@@ -152,8 +153,9 @@ bool ipoib_cm_xmit(struct ipoib_txq *txq, struct sk_buff *skb)
 		ipoib_tx_drop(txq, skb, SKB_DROP_REASON_PKT_TOO_BIG);
 		return true;
 	}
-	if (!ipoib_hold_add(txq->intf, &conn->hold, skb))
-		ipoib_tx_drop(txq, skb, SKB_DROP_REASON_NEIGH_QUEUEFULL);
+	reason = ipoib_hold_add(txq->intf, &conn->hold, skb);
+	if (unlikely(reason))
+		ipoib_tx_drop(txq, skb, reason);
 	return true;
 }
 
@@ -460,6 +462,27 @@ void ipoib_conns_event(struct ipoib_cm *cm, enum ipoib_conn_event event)
 		next = conn_next(cm, conn, last);
 		ipoib_conn_event(conn, event);
 	}
+}
+
+/**
+ * ipoib_cm_port_lost - give up on what waits for connections
+ * @intf: interface whose port is not active
+ *
+ * Context: all transmit locks.
+ */
+void ipoib_cm_port_lost(struct ipoib_intf *intf)
+{
+	struct ipoib_cm *cm = intf->cm;
+	struct ipoib_conn *conn;
+
+	if (!cm)
+		return;
+	spin_lock(&cm->conn_lock);
+	list_for_each_entry(conn, &cm->conn_list, all) {
+		list_del_init(&conn->backlog);
+		ipoib_hold_drop(intf, &conn->hold, SKB_DROP_REASON_DEV_READY);
+	}
+	spin_unlock(&cm->conn_lock);
 }
 
 /**

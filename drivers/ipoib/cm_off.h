@@ -67,6 +67,10 @@ static inline bool ipoib_cm_xmit(struct ipoib_txq *txq, struct sk_buff *skb)
 	return false;
 }
 
+static inline void ipoib_cm_port_lost(struct ipoib_intf *intf)
+{
+}
+
 static inline void ipoib_cm_send_backlog(struct ipoib_intf *intf)
 {
 }

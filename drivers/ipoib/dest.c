@@ -13,7 +13,10 @@
  * What has waited is sent under all transmit locks, each packet through the queue
  * that it came from.
  *
- * Lock order: transmit queue -> dest_lock, transmit queue -> ipoib_hold.lock.
+ * Nothing waits for a port that is not active: by the time that it is, the host may
+ * have given its address to another interface, and an old ARP packet would take it back.
+ *
+ * Lock order: transmit queue -> dest_lock -> ipoib_hold.lock.
  */
 #include <linux/math64.h>
 
@@ -192,14 +195,17 @@ void ipoib_hold_init(struct ipoib_hold *hold)
  * @skb: packet with its hardware address in front
  *
  * Context: transmit queue lock.
- * Return: false if the packet would exceed a limit; it is still the caller's.
+ * Return: 0, or why not: then the packet is still the caller's.
  */
-bool ipoib_hold_add(struct ipoib_intf *intf, struct ipoib_hold *hold,
-		    struct sk_buff *skb)
+enum skb_drop_reason ipoib_hold_add(struct ipoib_intf *intf,
+				    struct ipoib_hold *hold,
+				    struct sk_buff *skb)
 {
 	unsigned int bytes = skb->truesize;
 	bool fits;
 
+	if (READ_ONCE(intf->port_state) != IB_PORT_ACTIVE)
+		return SKB_DROP_REASON_DEV_READY;
 	spin_lock(&hold->lock);
 	fits = hold->bytes + bytes <= IPOIB_DEST_PENDING_MAX &&
 	       atomic_read(&intf->pending_bytes) + bytes <=
@@ -210,7 +216,7 @@ bool ipoib_hold_add(struct ipoib_intf *intf, struct ipoib_hold *hold,
 		__skb_queue_tail(&hold->packets, skb);
 	}
 	spin_unlock(&hold->lock);
-	return fits;
+	return fits ? SKB_NOT_DROPPED_YET : SKB_DROP_REASON_NEIGH_QUEUEFULL;
 }
 
 /**
@@ -237,6 +243,30 @@ struct sk_buff *ipoib_hold_take(struct ipoib_intf *intf,
 }
 
 /**
+ * ipoib_hold_drop - give up on the packets of a queue
+ * @intf: interface
+ * @hold: queue of a destination, which must not stay in a backlog
+ * @reason: for those who watch drops
+ *
+ * Context: all transmit locks.
+ */
+void ipoib_hold_drop(struct ipoib_intf *intf, struct ipoib_hold *hold,
+		     enum skb_drop_reason reason)
+{
+	struct sk_buff *skb;
+
+	while ((skb = ipoib_hold_take(intf, hold)))
+		ipoib_tx_drop(&intf->txq[0], skb, reason);
+}
+
+static void dest_drop(struct ipoib_intf *intf, struct ipoib_dest *dest,
+		      enum skb_drop_reason reason)
+{
+	list_del_init(&dest->backlog);
+	ipoib_hold_drop(intf, &dest->hold, reason);
+}
+
+/**
  * ipoib_dest_drop_pending - give up on the packets that wait
  * @intf: interface
  * @dest: destination
@@ -245,12 +275,28 @@ struct sk_buff *ipoib_hold_take(struct ipoib_intf *intf,
  */
 void ipoib_dest_drop_pending(struct ipoib_intf *intf, struct ipoib_dest *dest)
 {
-	struct sk_buff *skb;
-
 	ipoib_tx_lock_all(intf->dev);
-	list_del_init(&dest->backlog);
-	while ((skb = ipoib_hold_take(intf, &dest->hold)))
-		ipoib_tx_drop(&intf->txq[0], skb, SKB_DROP_REASON_NEIGH_FAILED);
+	dest_drop(intf, dest, SKB_DROP_REASON_NEIGH_FAILED);
+	ipoib_tx_unlock_all(intf->dev);
+}
+
+/**
+ * ipoib_dests_port_lost - give up on all that waits, as the stack does with its queues
+ * @intf: interface whose port_state says that the port is not active
+ *
+ * Context: control.
+ */
+void ipoib_dests_port_lost(struct ipoib_intf *intf)
+{
+	struct ipoib_dest *dest;
+
+	/* Who has added to a queue with the old state has given its lock back. */
+	ipoib_tx_lock_all(intf->dev);
+	spin_lock(&intf->dest_lock);
+	list_for_each_entry(dest, &intf->dest_list, all)
+		dest_drop(intf, dest, SKB_DROP_REASON_DEV_READY);
+	spin_unlock(&intf->dest_lock);
+	ipoib_cm_port_lost(intf);
 	ipoib_tx_unlock_all(intf->dev);
 }
 

@@ -89,11 +89,15 @@ int ipoib_dest_insert(struct ipoib_intf *intf, struct ipoib_dest *dest);
 void ipoib_dest_unlink(struct ipoib_intf *intf, struct ipoib_dest *dest);
 
 void ipoib_hold_init(struct ipoib_hold *hold);
-bool ipoib_hold_add(struct ipoib_intf *intf, struct ipoib_hold *hold,
-		    struct sk_buff *skb);
+enum skb_drop_reason ipoib_hold_add(struct ipoib_intf *intf,
+				    struct ipoib_hold *hold,
+				    struct sk_buff *skb);
 struct sk_buff *ipoib_hold_take(struct ipoib_intf *intf,
 				struct ipoib_hold *hold);
+void ipoib_hold_drop(struct ipoib_intf *intf, struct ipoib_hold *hold,
+		     enum skb_drop_reason reason);
 void ipoib_dest_drop_pending(struct ipoib_intf *intf, struct ipoib_dest *dest);
+void ipoib_dests_port_lost(struct ipoib_intf *intf);
 int ipoib_dest_set_ah(struct ipoib_intf *intf, struct ipoib_dest *dest,
 		      struct rdma_ah_attr *attr);
 void ipoib_dest_clear_ah(struct ipoib_intf *intf, struct ipoib_dest *dest);

@@ -50,7 +50,7 @@ static bool events_query_port(struct ipoib_intf *intf)
 
 	if (ib_query_port(intf->ca, intf->port, &attr))
 		return false;
-	intf->port_state = attr.state;
+	WRITE_ONCE(intf->port_state, attr.state);
 	WRITE_ONCE(intf->lid, attr.lid);
 	return true;
 }
@@ -130,6 +130,8 @@ static void events_flush_work(struct work_struct *work)
 		level = max(level, IPOIB_FLUSH_NORMAL);
 	if (!intf->up)
 		return;
+	if (intf->port_state != IB_PORT_ACTIVE)
+		ipoib_dests_port_lost(intf);
 	if (level >= IPOIB_FLUSH_HEAVY)
 		flush_heavy(intf, level == IPOIB_FLUSH_RESTART);
 	if (level >= IPOIB_FLUSH_NORMAL) {

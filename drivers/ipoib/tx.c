@@ -241,19 +241,21 @@ struct ipoib_dest *ipoib_tx_new_destination(struct ipoib_intf *intf,
  * Packets of a destination keep their order: none passes those that wait. A sender
  * has found room already, so only under all locks may there be none.
  */
-static bool tx_push_or_hold(struct ipoib_txq *txq, struct ipoib_dest *dest,
-			    struct sk_buff *skb)
+static enum skb_drop_reason tx_push_or_hold(struct ipoib_txq *txq,
+					    struct ipoib_dest *dest,
+					    struct sk_buff *skb)
 {
+	enum skb_drop_reason reason;
+
 	if (likely(dest->ah && list_empty(&dest->backlog) &&
 		   ipoib_tx_has_room(txq))) {
 		ipoib_tx_push(txq, dest, skb);
-		return true;
+		return SKB_NOT_DROPPED_YET;
 	}
-	if (!ipoib_hold_add(txq->intf, &dest->hold, skb))
-		return false;
-	if (dest->ah)
+	reason = ipoib_hold_add(txq->intf, &dest->hold, skb);
+	if (!reason && dest->ah)
 		ipoib_dest_wait_for_room(txq->intf, dest);
-	return true;
+	return reason;
 }
 
 /**
@@ -267,6 +269,7 @@ void ipoib_tx_datagram(struct ipoib_txq *txq, struct sk_buff *skb)
 {
 	union ib_gid gid = ipoib_hwaddr_gid(skb->data);
 	struct ipoib_dest *dest = ipoib_dest_find(txq->intf, &gid);
+	enum skb_drop_reason reason;
 
 	if (unlikely(!dest))
 		dest = ipoib_tx_new_destination(txq->intf, &gid);
@@ -274,8 +277,9 @@ void ipoib_tx_datagram(struct ipoib_txq *txq, struct sk_buff *skb)
 		ipoib_tx_drop(txq, skb, SKB_DROP_REASON_NOMEM);
 		return;
 	}
-	if (unlikely(!tx_push_or_hold(txq, dest, skb)))
-		ipoib_tx_drop(txq, skb, SKB_DROP_REASON_NEIGH_QUEUEFULL);
+	reason = tx_push_or_hold(txq, dest, skb);
+	if (unlikely(reason))
+		ipoib_tx_drop(txq, skb, reason);
 	ipoib_path_follow_up(dest);
 }
 

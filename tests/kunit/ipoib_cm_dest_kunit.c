@@ -230,6 +230,38 @@ static void no_packet_is_stranded_around_the_rep(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&conn->hold.packets));
 }
 
+/* The port goes while packets wait for the peer's answer, and for room in the ring. */
+static void nothing_waits_for_a_lost_port(struct kunit *test)
+{
+	struct ipoib_intf *intf = world->intf;
+	u32 i;
+
+	connect_to(test, 2);
+	conns.room = 1;
+	for (i = 0; i < 3; i++) {
+		KUNIT_EXPECT_TRUE(test, send_to(test, 1, i));
+		KUNIT_EXPECT_TRUE(test, send_to(test, 2, i));
+	}
+	settle();
+	conns.room = 0;
+	event(conn_to(1), IPOIB_CONN_EV_REP);
+	KUNIT_EXPECT_TRUE(test, ipoib_cm_has_backlog(intf));
+
+	intf->port_state = IB_PORT_DOWN;
+	conns.pushed = 0;
+	world->dropped = 0;
+	ipoib_dests_port_lost(intf);
+	KUNIT_EXPECT_EQ(test, world->dropped, 3U);
+	KUNIT_EXPECT_FALSE(test, ipoib_cm_has_backlog(intf));
+	KUNIT_EXPECT_EQ(test, atomic_read(&intf->pending_bytes), 0);
+
+	/* A new attempt takes nothing along. */
+	event(conn_to(1), IPOIB_CONN_EV_RESET);
+	KUNIT_EXPECT_TRUE(test, send_to(test, 1, 9));
+	KUNIT_EXPECT_EQ(test, world->dropped, 4U);
+	KUNIT_EXPECT_EQ(test, conns.pushed + conns.datagrams, 0U);
+}
+
 /* A link that breaks with packets behind it: they go through the next one. */
 static void packets_survive_a_broken_link(struct kunit *test)
 {
@@ -450,6 +482,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(one_packet_makes_a_connection),
 	KUNIT_CASE(what_goes_as_datagrams),
 	KUNIT_CASE(no_packet_is_stranded_around_the_rep),
+	KUNIT_CASE(nothing_waits_for_a_lost_port),
 	KUNIT_CASE(packets_survive_a_broken_link),
 	KUNIT_CASE(a_peer_that_was_up_is_awaited),
 	KUNIT_CASE(a_refusal_means_datagrams),

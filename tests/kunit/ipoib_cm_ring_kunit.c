@@ -28,6 +28,10 @@ bool ipoib_cm_xmit(struct ipoib_txq *txq, struct sk_buff *skb)
 	return true;
 }
 
+void ipoib_cm_port_lost(struct ipoib_intf *intf)
+{
+}
+
 void ipoib_cm_send_backlog(struct ipoib_intf *intf)
 {
 }

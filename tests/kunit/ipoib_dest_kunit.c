@@ -79,7 +79,7 @@ static bool hold_back_in(struct kunit *test, struct ipoib_dest *dest, u16 queue,
 	skb_put_data(skb, &number, sizeof(number));
 	skb_set_queue_mapping(skb, queue);
 	ipoib_tx_lock_all(world->intf->dev);
-	kept = ipoib_hold_add(world->intf, &dest->hold, skb);
+	kept = !ipoib_hold_add(world->intf, &dest->hold, skb);
 	ipoib_tx_unlock_all(world->intf->dev);
 	if (!kept)
 		kfree_skb(skb);
@@ -317,6 +317,34 @@ static void cleared_handle_makes_packets_wait(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, world->sent, 1U);
 }
 
+/* Neither what waits for an address nor what waits for room outlives the port's state. */
+static void nothing_waits_for_a_lost_port(struct kunit *test)
+{
+	struct ipoib_intf *intf = world->intf;
+	struct ipoib_dest *dest = add(test, 1);
+	struct rdma_ah_attr attr = {};
+	u32 i;
+
+	intf->txq[0].size = 2;
+	for (i = 0; i < 4; i++)
+		KUNIT_EXPECT_TRUE(test, hold_back(test, dest, i, 64));
+	KUNIT_ASSERT_EQ(test, ipoib_dest_set_ah(intf, dest, &attr), 0);
+	KUNIT_EXPECT_FALSE(test, list_empty(&intf->backlog));
+	KUNIT_EXPECT_TRUE(test, hold_back(test, add(test, 2), 4, 64));
+
+	intf->port_state = IB_PORT_DOWN;
+	ipoib_dests_port_lost(intf);
+	KUNIT_EXPECT_EQ(test, world->sent, 2U);
+	KUNIT_EXPECT_EQ(test, world->dropped, 3U);
+	KUNIT_EXPECT_EQ(test, atomic_read(&intf->pending_bytes), 0);
+	KUNIT_EXPECT_TRUE(test, list_empty(&intf->backlog));
+	KUNIT_EXPECT_FALSE(test, hold_back(test, dest, 5, 64));
+
+	intf->port_state = IB_PORT_ACTIVE;
+	KUNIT_EXPECT_TRUE(test, hold_back(test, dests[2], 6, 64));
+	KUNIT_ASSERT_EQ(test, ipoib_dest_set_ah(intf, dests[2], &attr), 0);
+}
+
 static void the_hca_refuses(struct kunit *test)
 {
 	struct ipoib_dest *dest = add(test, 1);
@@ -426,6 +454,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(handles_are_reaped_when_done),
 	KUNIT_CASE(handles_wait_for_every_queue),
 	KUNIT_CASE(cleared_handle_makes_packets_wait),
+	KUNIT_CASE(nothing_waits_for_a_lost_port),
 	KUNIT_CASE(the_hca_refuses),
 	KUNIT_CASE(no_memory),
 	KUNIT_CASE(ten_thousand_ports),

@@ -403,6 +403,23 @@ static void carrier_follows_the_port(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, netif_carrier_ok(world->intf->dev));
 }
 
+/*
+ * An ARP packet that waits for the group must not leave when the port is back: the host's
+ * address may be another interface's by then.
+ */
+static void what_waits_is_lost_with_the_port(struct kunit *test)
+{
+	join_broadcast(test);
+	ipoib_dest_clear_ah(world->intf, &world->intf->broadcast->dest);
+	world_hold_back(test, &world->intf->broadcast->dest);
+	happens(IB_EVENT_LID_CHANGE);
+	KUNIT_EXPECT_EQ(test, world->dropped, 0U);
+	port.state = IB_PORT_DOWN;
+	happens(IB_EVENT_PORT_ERR);
+	KUNIT_EXPECT_EQ(test, world->dropped, 1U);
+	KUNIT_EXPECT_EQ(test, atomic_read(&world->intf->pending_bytes), 0);
+}
+
 static void events_while_closed(struct kunit *test)
 {
 	port.state = IB_PORT_DOWN;
@@ -490,6 +507,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(start_that_fails_is_repeated),
 	KUNIT_CASE(gid_changes),
 	KUNIT_CASE(carrier_follows_the_port),
+	KUNIT_CASE(what_waits_is_lost_with_the_port),
 	KUNIT_CASE(events_while_closed),
 	KUNIT_CASE(open_that_fails),
 	KUNIT_CASE(close_forgets_everything),

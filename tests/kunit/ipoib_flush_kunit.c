@@ -111,7 +111,7 @@ void ipoib_tx_datagram(struct ipoib_txq *txq, struct sk_buff *skb)
 	}
 	if (dest->ah && list_empty(&dest->backlog) && ipoib_tx_has_room(&intf->txq[0]))
 		ipoib_tx_push(&intf->txq[0], dest, skb);
-	else if (!ipoib_hold_add(intf, &dest->hold, skb))
+	else if (ipoib_hold_add(intf, &dest->hold, skb))
 		ipoib_tx_drop(&intf->txq[0], skb, SKB_DROP_REASON_NEIGH_QUEUEFULL);
 	else if (dest->ah)
 		ipoib_dest_wait_for_room(intf, dest);

@@ -169,7 +169,7 @@ static inline void world_hold_back(struct kunit *test, struct ipoib_dest *dest)
 	struct sk_buff *skb = world_packet(test, &dest->gid, 7, 64);
 
 	ipoib_tx_lock_all(world->intf->dev);
-	KUNIT_EXPECT_TRUE(test, ipoib_hold_add(world->intf, &dest->hold, skb));
+	KUNIT_EXPECT_EQ(test, (int)ipoib_hold_add(world->intf, &dest->hold, skb), 0);
 	ipoib_tx_unlock_all(world->intf->dev);
 }
 

@@ -152,7 +152,7 @@ connections() {
 		echo "xsib$i: $(at $((i / 2)) ethtool -S "xsib$i" | grep -v ': 0$')"
 	done
 	for i in 0 1; do
-		echo "host $i: $(at "$i" ip -s link) $(at "$i" nstat -as)"
+		echo "host $i: $(at "$i" ip -s link) $(at "$i" ip neigh) $(at "$i" nstat -as)"
 	done
 	cat /sys/class/infiniband/sib?/ports/1/hw_counters/* /proc/meminfo
 }
