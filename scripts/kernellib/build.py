@@ -62,6 +62,8 @@ class Variant:
 VARIANTS = {v.name: v for v in (
     Variant("uml", "User-Mode Linux with KASAN, lockdep, kmemleak, failslab, time travel",
             "um", "default", ("uml.config", "debug.config"), "linux", ("linux", "modules"), 1150),
+    Variant("plain", "User-Mode Linux without any of that, to measure time on",
+            "um", "default", ("uml.config", "plain.config"), "linux", ("linux", "modules"), 1000),
     Variant("test", "small x86_64, SMP and preemption",
             "x86_64", "none", ("x86.config",), "arch/x86/boot/bzImage", ("bzImage", "modules"), 2300),
     Variant("debug", "the same with KASAN, lockdep, atomic-sleep checks, kmemleak, fault injection",
