@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 KERNELS := 6.1 6.12
 
-.PHONY: help demo test test-features check modules unit test-kunit test-debug test-packages guests vm bench bench-ha bench-fabric bench-rxe bench-insn \
+.PHONY: help demo test test-features check modules unit test-kunit test-debug test-packages guests vm bench bench-ha bench-fabric bench-rxe bench-insn bench-loop \
 	test-connected test-ha test-fuzz test-verbs \
 	lab-up lab-down lab-status lab-shell \
 	bootstrap format clean install uninstall
@@ -64,6 +64,9 @@ bench-rxe: bootstrap ## verbs on sib beside the kernel's rdma_rxe (BENCH="--kern
 bench-insn: bootstrap ## instructions of a packet beside the in-tree driver (BENCH="--functions 20")
 	@cmake -S . -B build/cmake -G Ninja > /dev/null && cmake --build build/cmake --target insn-plugin insn-probe > /dev/null
 	@tests/bench/insn $(BENCH)
+
+bench-loop: bootstrap ## time of a packet beside the in-tree driver, in User-Mode Linux
+	@tests/bench/loop
 
 test-verbs: bootstrap ## every verbs program of the distribution, as a table (VERBS="--kernel 6.1,uml", VERBS=--last)
 	@scripts/verbs $(VERBS)

@@ -46,6 +46,6 @@ def scripts(interpreter, *suffixes):
 
 
 def kernel_sources():
-    """C of the kernel: the drivers and their KUnit tests."""
+    """C of the kernel: the drivers, their KUnit tests, what a benchmark measures with."""
     return [name for name in with_suffix(".c", ".h")
-            if name.startswith(("drivers/", "tests/kunit/"))]
+            if name.startswith(("drivers/", "tests/kunit/", "tests/bench/loop_module/"))]

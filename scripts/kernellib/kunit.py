@@ -34,16 +34,8 @@ PLANTED = {
 
 def compile_suites(tree: Path, mirror: Path, folder: str, covered: bool) -> list[Path]:
     """Build the modules of a folder below tests/kunit; their files."""
-    place = mirror / "tests/kunit" / folder
-    command = ["make", "-s", "-C", str(tree), f"M={place}", "ARCH=um", "-j2", "modules"]
-    if covered:
-        command.append("COVERAGE=1")
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          check=False)
-    if done.returncode:
-        raise build.BuildError(f"the suites in {place} do not build:\n{done.stdout[-4000:]}")
-    order = (place / "modules.order").read_text(encoding="utf-8").split()
-    return [place / Path(entry).with_suffix(".ko").name for entry in order]
+    return uml.compile_modules(tree, mirror / "tests/kunit" / folder,
+                               *(("COVERAGE=1",) if covered else ()))
 
 
 def kunit_module(tree: Path) -> Path:

@@ -39,3 +39,14 @@ def modules(tree: Path) -> Path:
     if done.returncode:
         raise build.BuildError("the drivers do not build for this kernel")
     return Path(done.stdout.splitlines()[-1])
+
+
+def compile_modules(tree: Path, place: Path, *words: str) -> list[Path]:
+    """Build the modules of a folder in what modules() has returned; their files."""
+    done = subprocess.run(["make", "-s", "-C", str(tree), f"M={place}", "ARCH=um", "-j2", "modules",
+                           *words],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode:
+        raise build.BuildError(f"the modules in {place} do not build:\n{done.stdout[-4000:]}")
+    order = (place / "modules.order").read_text(encoding="utf-8").split()
+    return [place / Path(entry).with_suffix(".ko").name for entry in order]
