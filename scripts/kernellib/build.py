@@ -30,8 +30,10 @@ LAYOUT = "1"            # changes with what a cached tree holds
 PROGRESS_SECONDS = 15
 
 # Kept of the sources for building modules against them.
-SOURCE_KEEP = ("Makefile", "Kbuild", "Kconfig", "include", "scripts", "tools")
+SOURCE_KEEP = ("include", "scripts")
+SOURCE_DIVIDED = ("arch", "tools")
 SOURCE_ARCH = ("um", "x86")
+SOURCE_TOOLS = ("build", "include", "lib", "objtool", "scripts")
 DROP = re.compile(r"(\.o|\.a|\.cmd|\.ko|\.mod|\.mod\.c|\.d|\.order|\.su)$|^\.tmp|^\.vmlinux"
                   r"|^vmlinux($|\.)|^modules-only")
 
@@ -135,36 +137,65 @@ def locked(folder: Path, what: str):
         yield
 
 
-def _unpack() -> Path:
-    """The whole source tree, unpacked if it is not there."""
-    place = CACHE / f"source-{source_version()}"
+def _source() -> Path:
+    """Where the sources are or would be."""
+    return CACHE / f"source-{source_version()}"
+
+
+def _prunable(place: Path) -> list[Path]:
+    """The folders of the sources that modules do not need."""
+    kept = {place: SOURCE_KEEP + SOURCE_DIVIDED, place / "arch": SOURCE_ARCH,
+            place / "tools": SOURCE_TOOLS}
+    return [entry for folder, names in kept.items() for entry in folder.iterdir()
+            if entry.is_dir() and entry.name not in names]
+
+
+def _fill(place: Path, whole: Path) -> None:
+    """Move into place what is missing there.
+
+    The rest stays as it is: modules may be compiling against it.
+    """
+    place.mkdir(parents=True, exist_ok=True)
+    for entry in whole.iterdir():
+        if not (place / entry.name).exists():
+            entry.rename(place / entry.name)
+        elif entry.name in SOURCE_DIVIDED:
+            _fill(place / entry.name, entry)
+
+
+def unpack() -> Path:
+    """The whole source tree, unpacked if it is not there. The cache must be locked."""
+    place = _source()
     if (place / ".whole").exists():
         return place
     if not TARBALL.exists():
         raise BuildError(f"no {TARBALL} (scripts/bootstrap installs {PACKAGE})")
     print(f"test-kernel: unpacking {TARBALL.name}", flush=True)
-    place.mkdir(parents=True, exist_ok=True)
-    _run(["tar", "-C", str(place), "--strip-components=1", "-xf", str(TARBALL)], "tar")
+    whole = place.with_name(f".{place.name}-new")
+    shutil.rmtree(whole, ignore_errors=True)
+    whole.mkdir(parents=True)
+    _run(["tar", "-C", str(whole), "--strip-components=1", "-xf", str(TARBALL)], "tar")
+    _fill(place, whole)
+    shutil.rmtree(whole)
     (place / ".whole").touch()
     return place
 
 
-def _prune_source() -> None:
-    """Leave of the sources what modules need: the rest is 1.2 GB."""
-    place = CACHE / f"source-{source_version()}"
+def prune_source() -> None:
+    """Leave of the sources what modules need: the rest is 1.2 GB. The cache must be locked.
+
+    Each folder goes at once, so that none is found in part if this is ended.
+    """
+    place = _source()
     if not (place / ".whole").exists():
         return
     (place / ".whole").unlink()
-    for entry in place.iterdir():
-        if entry.name == "arch":
-            for arch in entry.iterdir():
-                if arch.is_dir() and arch.name not in SOURCE_ARCH:
-                    shutil.rmtree(arch)
-        elif entry.is_dir() and entry.name not in SOURCE_KEEP:
-            shutil.rmtree(entry)
-    for entry in (place / "tools").iterdir():
-        if entry.is_dir() and entry.name not in ("build", "include", "lib", "objtool", "scripts"):
-            shutil.rmtree(entry)
+    gone = place.with_name(f".{place.name}-gone")
+    shutil.rmtree(gone, ignore_errors=True)
+    gone.mkdir()
+    for number, folder in enumerate(_prunable(place)):
+        folder.rename(gone / str(number))
+    shutil.rmtree(gone)
 
 
 def _make(source: Path, out: Path, variant: Variant, *words: str) -> list[str]:
@@ -256,7 +287,7 @@ def build(variant: Variant, force: bool = False, prune: bool = True) -> Path:
             return link(variant)
         out = tree(variant)
         shutil.rmtree(out, ignore_errors=True)
-        source = _unpack()
+        source = unpack()
         print(f"test-kernel: building {variant.name}: {variant.what}", flush=True)
         configure(source, out, variant)
         _compile(source, out, variant)
@@ -265,7 +296,7 @@ def build(variant: Variant, force: bool = False, prune: bool = True) -> Path:
         _strip(out, variant)
         (out / ".complete").touch()
         if prune:
-            _prune_source()
+            prune_source()
         _forget_others(variant)
     return link(variant)
 

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""The test kernels' sources: unpacked whole, left in part, and whole again."""
+
+import subprocess
+import tarfile
+
+import pytest
+from kernellib import build
+
+FILES = ("Makefile", "include/linux/skbuff.h", "scripts/Makefile.build", "net/core/skbuff.c",
+         "arch/Kconfig", "arch/x86/Makefile", "arch/arm/Makefile", "tools/objtool/check.c",
+         "tools/perf/perf.c")
+NEEDED = ("Makefile", "include/linux/skbuff.h", "scripts/Makefile.build", "arch/Kconfig",
+          "arch/x86/Makefile", "tools/objtool/check.c")
+
+
+@pytest.fixture(name="cache")
+def small_sources(tmp_path, monkeypatch):
+    tree = tmp_path / "linux-source"
+    for name in FILES:
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text(name, encoding="utf-8")
+    with tarfile.open(tmp_path / "linux.tar.xz", "w:xz") as archive:
+        archive.add(tree, tree.name)
+    monkeypatch.setattr(build, "TARBALL", tmp_path / "linux.tar.xz")
+    monkeypatch.setattr(build, "CACHE", tmp_path / "cache")
+    monkeypatch.setattr(build, "source_version", lambda: "1")
+    return tmp_path / "cache"
+
+
+def files(place):
+    return sorted(str(path.relative_to(place)) for path in place.rglob("*")
+                  if path.is_file() and path.name != ".whole")
+
+
+def test_whole_then_what_modules_need(cache):
+    place = build.unpack()
+    assert files(place) == sorted(FILES)
+    build.prune_source()
+    assert files(place) == sorted(NEEDED)
+    assert [path.name for path in cache.iterdir()] == [place.name]
+
+
+def test_what_modules_compile_against_stays(cache):
+    place = build.unpack()
+    build.prune_source()
+    before = {name: (place / name).stat().st_ino for name in NEEDED}
+    assert build.unpack() == place
+    assert files(place) == sorted(FILES)
+    assert {name: (place / name).stat().st_ino for name in NEEDED} == before
+    assert [path.name for path in cache.iterdir()] == [place.name]
+
+
+@pytest.mark.usefixtures("cache")
+def test_ended_while_pruning(monkeypatch):
+    place = build.unpack()
+    with monkeypatch.context() as patch:
+        patch.setattr(build.shutil, "rmtree", lambda *_, **__: None)
+        build.prune_source()
+    build.unpack()
+    build.prune_source()
+    assert files(place) == sorted(NEEDED)
+    assert files(build.unpack()) == sorted(FILES)
+
+
+@pytest.mark.usefixtures("cache")
+def test_ended_while_unpacking(monkeypatch):
+    def ended(command, what, **_):
+        subprocess.run([*command, "--occurrence=1", "linux-source/include/linux/skbuff.h"],
+                       check=True)
+        raise build.BuildError(what)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(build, "_run", ended)
+        with pytest.raises(build.BuildError):
+            build.unpack()
+    assert files(build.unpack()) == sorted(FILES)
