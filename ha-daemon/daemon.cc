@@ -78,11 +78,10 @@ std::optional<netlink::Link> linkOf(const nlmsghdr *message)
 } // namespace
 
 Daemon::Daemon(Options options, RunFolder folder, Kernel kernel, netlink::Monitor monitor,
-               Announcer announcer, std::optional<ArpListener> listener, ControlServer control,
-               io::UniqueFd signals)
+               Announcer announcer, Prober prober, ControlServer control, io::UniqueFd signals)
     : options_(std::move(options)), folder_(std::move(folder)), kernel_(std::move(kernel)),
-      monitor_(std::move(monitor)), announcer_(std::move(announcer)),
-      listener_(std::move(listener)), control_(std::move(control)), signals_(std::move(signals))
+      monitor_(std::move(monitor)), announcer_(std::move(announcer)), prober_(std::move(prober)),
+      control_(std::move(control)), signals_(std::move(signals))
 {
 }
 
@@ -104,19 +103,15 @@ io::Result<std::unique_ptr<Daemon>> Daemon::open(const Options &options)
     auto announcer = Announcer::open();
     if (!announcer)
         return std::unexpected(announcer.error());
-    std::optional<ArpListener> listener;
-    if (!options.targets.addresses.empty()) {
-        auto opened = ArpListener::open();
-        if (!opened)
-            return std::unexpected(opened.error());
-        listener = std::move(*opened);
-    }
+    auto prober = Prober::open(options.targets.addresses);
+    if (!prober)
+        return std::unexpected(prober.error());
     auto control = ControlServer::open(options.runFolder + "/" + controlName);
     if (!control)
         return std::unexpected(control.error());
     std::unique_ptr<Daemon> daemon(new Daemon(
         options, std::move(*folder), std::move(*kernel), std::move(*monitor), std::move(*announcer),
-        std::move(listener), std::move(*control), std::move(*signals)));
+        std::move(*prober), std::move(*control), std::move(*signals)));
     for (const auto &names : options.pairs)
         daemon->add(names);
     return daemon;
@@ -210,8 +205,8 @@ int Daemon::timeout() const
 io::Result<std::vector<int>> Daemon::wait()
 {
     std::vector<pollfd> polled{{signals_.get(), POLLIN, 0}, {monitor_.fd(), POLLIN, 0}};
-    if (listener_)
-        polled.push_back({listener_->fd(), POLLIN, 0});
+    for (const int fd : prober_.fds())
+        polled.push_back({fd, POLLIN, 0});
     for (const int fd : ports_.fds())
         polled.push_back({fd, POLLIN, 0});
     for (const int fd : control_.fds())
@@ -269,7 +264,7 @@ void Daemon::serve(const std::vector<int> &ready)
     for (const int fd : ports_.fds())
         if (isReady(fd))
             ports_.receive(fd);
-    if (listener_ && isReady(listener_->fd()))
+    if (std::ranges::any_of(prober_.fds(), isReady))
         hearTargets();
     for (auto &one : pairs_)
         notePorts(one);
@@ -355,7 +350,7 @@ void Daemon::askTargets(Managed &one)
         for (const auto &target : one.targets.policy().addresses) {
             // Where it cannot be sent, nothing is heard.
             if (link)
-                (void)announcer_.probe(*link, target, link->broadcast);
+                (void)prober_.ask(announcer_, *link, target);
         }
     }
     notePorts(one);
@@ -363,7 +358,7 @@ void Daemon::askTargets(Managed &one)
 
 void Daemon::hearTargets()
 {
-    listener_->receive([this](int interface, io::View from) {
+    prober_.receive([this](int interface, io::View from) {
         for (auto &one : pairs_)
             one.targets.heard(interface, from);
     });

@@ -7,16 +7,17 @@
 #include "ha-daemon/core/pair.hpp"
 #include "ha-daemon/core/targets.hpp"
 #include "ha-daemon/linux/announcer.hpp"
-#include "ha-daemon/linux/arp_listener.hpp"
 #include "ha-daemon/linux/control.hpp"
 #include "ha-daemon/linux/kernel.hpp"
 #include "ha-daemon/linux/memberships.hpp"
 #include "ha-daemon/linux/ports.hpp"
+#include "ha-daemon/linux/prober.hpp"
 #include "ha-daemon/linux/run_folder.hpp"
 #include "netlink/monitor.hpp"
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 
 namespace openipoib::ha
@@ -65,8 +66,7 @@ class Daemon
     };
 
     Daemon(Options options, RunFolder folder, Kernel kernel, netlink::Monitor monitor,
-           Announcer announcer, std::optional<ArpListener> listener, ControlServer control,
-           io::UniqueFd signals);
+           Announcer announcer, Prober prober, ControlServer control, io::UniqueFd signals);
 
     [[nodiscard]] Time now() const;
     [[nodiscard]] int timeout() const;
@@ -100,7 +100,7 @@ class Daemon
     Kernel kernel_;
     netlink::Monitor monitor_;
     Announcer announcer_;
-    std::optional<ArpListener> listener_; // if there are targets
+    Prober prober_;
     ControlServer control_;
     io::UniqueFd signals_;
     Ports ports_;

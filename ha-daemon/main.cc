@@ -53,7 +53,7 @@ void describe(CLI::App &app, CommandLine &line)
                    "when the primary works again: never, or after so many seconds")
         ->capture_default_str();
     app.add_option("--target", line.targets,
-                   "IPv4 address that should answer by either interface; again for more")
+                   "IP address that should answer by either interface; again for more")
         ->allow_extra_args(false);
     app.add_option("--target-every", line.targetEvery, "milliseconds between two questions")
         ->check(CLI::Range(10U, 60000U))
@@ -147,16 +147,33 @@ io::Result<std::vector<ha::Names>> configuredPairs(const std::string &path)
     return usable({{{settings->ha->primary, settings->ha->secondary}}});
 }
 
-bool setTargets(const CommandLine &line, ha::TargetPolicy &policy)
+// nullopt: no address, or not one that a single other host has
+std::optional<io::Bytes> hostAddress(const std::string &text)
+{
+    in_addr four{};
+    if (::inet_pton(AF_INET, text.c_str(), &four) == 1) {
+        const io::View bytes(reinterpret_cast<const std::uint8_t *>(&four), sizeof four);
+        if (bytes[0] == 0 || bytes[0] == IN_LOOPBACKNET || bytes[0] >= 224)
+            return std::nullopt;
+        return io::Bytes(bytes.begin(), bytes.end());
+    }
+    in6_addr six{};
+    if (::inet_pton(AF_INET6, text.c_str(), &six) != 1 || IN6_IS_ADDR_UNSPECIFIED(&six) ||
+        IN6_IS_ADDR_LOOPBACK(&six) || IN6_IS_ADDR_MULTICAST(&six) || IN6_IS_ADDR_V4MAPPED(&six))
+        return std::nullopt;
+    return io::Bytes(std::begin(six.s6_addr), std::end(six.s6_addr));
+}
+
+io::Result<void> setTargets(const CommandLine &line, ha::TargetPolicy &policy)
 {
     policy.every = std::chrono::milliseconds(line.targetEvery);
     for (const auto &text : line.targets) {
-        io::Bytes address(sizeof(in_addr));
-        if (::inet_pton(AF_INET, text.c_str(), address.data()) != 1)
-            return false;
-        policy.addresses.push_back(std::move(address));
+        auto address = hostAddress(text);
+        if (!address)
+            return io::fail(EINVAL, "--target: '" + text + "' is not the address of a host");
+        policy.addresses.push_back(std::move(*address));
     }
-    return true;
+    return {};
 }
 
 int runDaemon(CommandLine &line)
@@ -169,8 +186,8 @@ int runDaemon(CommandLine &line)
     if (!pairs)
         return complain(pairs.error().text());
     line.options.pairs = std::move(*pairs);
-    if (!setTargets(line, line.options.targets))
-        return complain("--target: an IPv4 address is expected");
+    if (const auto set = setTargets(line, line.options.targets); !set)
+        return complain(set.error().context);
     if (!line.targets.empty() && line.options.pairs.size() > 1)
         return complain("--target: with several pairs it is not known whose it is");
     if (!setFailback(line.failback, line.options.policy))

@@ -13,7 +13,7 @@ namespace openipoib::ha
 {
 
 struct TargetPolicy {
-    std::vector<io::Bytes> addresses; // IPv4
+    std::vector<io::Bytes> addresses; // IPv4 or IPv6
     Time every = std::chrono::seconds(1);
     unsigned misses = 3; // rounds in a row
 };

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include "ha-daemon/linux/announcer.hpp"
 
+#include "ha-daemon/linux/discovery.hpp"
+
 #include <linux/if_arp.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
-#include <netinet/icmp6.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -12,7 +13,6 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
-#include <initializer_list>
 
 namespace openipoib::ha
 {
@@ -21,26 +21,6 @@ namespace
 {
 
 constexpr std::size_t hardwareBytes = 20;
-
-io::Bytes allNodes()
-{
-    io::Bytes group(16);
-    group[0] = 0xFF;
-    group[1] = 0x02;
-    group[15] = 0x01;
-    return group;
-}
-
-// RFC 1071, of an even number of bytes
-std::uint16_t checksum(std::initializer_list<io::View> parts, std::uint32_t sum)
-{
-    for (const io::View part : parts)
-        for (std::size_t at = 0; at + 1 < part.size(); at += 2)
-            sum += static_cast<std::uint32_t>(io::read<2>(part, at));
-    while (sum >> 16)
-        sum = (sum & 0xFFFF) + (sum >> 16);
-    return static_cast<std::uint16_t>(~sum);
-}
 
 io::Bytes arp(unsigned operation, io::View fromHardware, io::View from, io::View toHardware,
               io::View to)
@@ -68,39 +48,6 @@ io::Bytes arpProbe(io::View hardware, io::View address)
 {
     return arp(ARPOP_REQUEST, hardware, io::Bytes(address.size()), io::Bytes(hardware.size()),
                address);
-}
-
-io::Bytes advertisement(io::View hardware, io::View address, bool router)
-{
-    static constexpr unsigned routerFlag = 0x80;
-    static constexpr unsigned overrideFlag = 0x20;
-    static constexpr unsigned hops = 255;
-    io::Bytes message;
-    io::append<1>(message, ND_NEIGHBOR_ADVERT);
-    io::append<1>(message, 0);
-    io::append<2>(message, 0);
-    io::append<1>(message, overrideFlag | (router ? routerFlag : 0));
-    io::append<3>(message, 0);
-    io::append(message, address);
-    // Two bytes of padding before the hardware address (RFC 4391, section 9.3).
-    io::append<1>(message, ND_OPT_TARGET_LINKADDR);
-    io::append<1>(message, (4 + hardware.size()) / 8);
-    io::append<2>(message, 0);
-    io::append(message, hardware);
-    const io::Bytes group = allNodes();
-    const std::uint16_t sum = checksum({address, group, message},
-                                       static_cast<std::uint32_t>(message.size()) + IPPROTO_ICMPV6);
-    message[2] = static_cast<std::uint8_t>(sum >> 8);
-    message[3] = static_cast<std::uint8_t>(sum);
-    io::Bytes out;
-    io::append<4>(out, std::uint64_t{6} << 28);
-    io::append<2>(out, message.size());
-    io::append<1>(out, IPPROTO_ICMPV6);
-    io::append<1>(out, hops);
-    io::append(out, address);
-    io::append(out, group);
-    io::append(out, message);
-    return out;
 }
 
 io::Bytes groupHardware(io::View broadcast, io::View group)

@@ -21,10 +21,6 @@ namespace openipoib::ha
 // (RFC 5227, a probe): nobody learns anything from it, and who has it answers.
 [[nodiscard]] io::Bytes arpProbe(io::View hardware, io::View address);
 
-// An IPv6 packet to all nodes, an unsolicited neighbour advertisement that says that
-// @address (16 bytes) is at @hardware.
-[[nodiscard]] io::Bytes advertisement(io::View hardware, io::View address, bool router);
-
 // The hardware address of an IPv6 group on the link with this @broadcast address.
 [[nodiscard]] io::Bytes groupHardware(io::View broadcast, io::View group);
 

@@ -307,26 +307,6 @@ TEST(HaAnnouncer, AnArpProbeNamesNoSender)
     EXPECT_EQ((io::Bytes{packet.begin() + 52, packet.end()}), (io::Bytes{10, 0, 0, 2}));
 }
 
-TEST(HaAnnouncer, AnAdvertisementOverrides)
-{
-    const io::Bytes packet = advertisement(io::Bytes(20, 0xAB), io::Bytes(16, 0xFD), false);
-    ASSERT_EQ(packet.size(), 40u + 24 + 24);
-    EXPECT_EQ((io::Bytes{packet.begin(), packet.begin() + 8}),
-              (io::Bytes{0x60, 0, 0, 0, 0, 48, 58, 255}));
-    EXPECT_EQ((io::Bytes{packet.begin() + 8, packet.begin() + 24}), io::Bytes(16, 0xFD));
-    EXPECT_EQ((io::Bytes{packet.begin() + 24, packet.begin() + 40}),
-              (io::Bytes{0xFF, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}));
-    EXPECT_EQ(packet[40], 136);
-    EXPECT_EQ(packet[44], 0x20);
-    EXPECT_EQ((io::Bytes{packet.begin() + 64, packet.begin() + 68}), (io::Bytes{2, 3, 0, 0}));
-    EXPECT_EQ(advertisement(io::Bytes(20), io::Bytes(16), true)[44], 0xA0);
-    // Addresses, length, protocol and message add up to nothing (RFC 4443, section 2.3).
-    std::uint32_t sum = 48 + 58;
-    for (std::size_t at = 8; at < packet.size(); at += 2)
-        sum += static_cast<std::uint32_t>(io::read<2>(packet, at));
-    EXPECT_EQ((sum & 0xFFFF) + (sum >> 16), 0xFFFFu);
-}
-
 TEST(HaAnnouncer, AGroupHasTheLinksScopeAndPartition)
 {
     const io::Bytes broadcast{0, 0xFF, 0xFF, 0xFF, 0xFF, 0x12, 0x40, 0x1B, 0x80, 0x01,

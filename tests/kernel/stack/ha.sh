@@ -306,6 +306,20 @@ echo 0 >/sys/kernel/debug/sib/sib0/drop_ppm
 wait_for 60 healthy 1
 kill_daemon 1 TERM
 kill $LISTENER
+
+step "an IPv6 target, and the other cable"
+for each in ib1 ib3; do # it answers for what the interface has, and nothing else
+	"${N[@]}" ip -6 address add fd00::99/64 dev $each nodad
+done
+daemon 1 --target fd00::99 --target-every 200
+wait_for 60 healthy 1
+echo 1000000 >/sys/kernel/debug/sib/sib2/drop_ppm
+wait_for 60 active_is 1 ib0
+everything_on ib0 || fail "not everything has moved"
+wait_for 60 grep -q 'moving from ib2 to ib0: ib2: its target does not answer' /run/ha1.log
+echo 0 >/sys/kernel/debug/sib/sib2/drop_ppm
+wait_for 60 healthy 1
+kill_daemon 1 TERM
 cat /run/ha1.log
 
 step "stack down"
