@@ -411,11 +411,23 @@ void Daemon::look(Managed &one)
     const auto &seen = one.pair.lanes().at(0).view.side;
     one.targets.watch({{seen[Side::primary].index, seen[Side::secondary].index}});
     notePorts(one);
-    if (options_.multicast) {
-        one.memberships.mirror(seen[Side::primary].index, seen[Side::secondary].index);
-    }
+    if (options_.multicast)
+        mirror(one);
     lookTook_ = now() - begin;
     greet(one);
+}
+
+void Daemon::mirror(Managed &one)
+{
+    const Joined joined = readJoined();
+    std::map<std::uint16_t, Both<int>> indexes; // of a child that is gone: none
+    for (const auto &[child, unused] : one.memberships)
+        indexes[child] = {};
+    for (const auto &[child, lane] : one.pair.lanes())
+        for (const Side side : {Side::primary, Side::secondary})
+            indexes[child][side] = lane.view.side[side].index;
+    for (const auto &[child, both] : indexes)
+        one.memberships[child].mirror(joined, both[Side::primary], both[Side::secondary]);
 }
 
 void Daemon::greet(Managed &one)
@@ -502,7 +514,10 @@ std::optional<std::string> Daemon::answer(const std::string &command)
     for (const auto &one : pairs_) {
         auto pair = describe(one.pair, now());
         pair["decisions"] = decisions(one.pair, now());
-        pair["groups"] = one.memberships.count();
+        std::size_t groups = 0;
+        for (const auto &[child, memberships] : one.memberships)
+            groups += memberships.count();
+        pair["groups"] = groups;
         document["pairs"].push_back(std::move(pair));
     }
     return document.dump() + "\n";

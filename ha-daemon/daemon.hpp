@@ -53,7 +53,7 @@ class Daemon
         Names names;
         Pair pair;
         Targets targets;
-        Memberships memberships;
+        std::map<std::uint16_t, Memberships> memberships; // of each lane
         Greeter greeter;
         bool look = true;
         bool unsaved = false; // the journal, until the next look
@@ -86,6 +86,7 @@ class Daemon
     void hearTargets();
     void lookWhereAsked();
     void look(Managed &one);
+    void mirror(Managed &one);
     void greet(Managed &one);
     void deliver(Managed &one, const Event &event);
     void perform(Managed &one, const Action &action);

@@ -135,10 +135,15 @@ Joined readIgmp6(std::string_view text)
     return joined;
 }
 
-void Memberships::mirror(int first, int second)
+Joined readJoined()
 {
     Joined joined = readIgmp(io::readFile("/proc/net/igmp", fileBytes).value_or(""));
     joined.merge(readIgmp6(io::readFile("/proc/net/igmp6", fileBytes).value_or("")));
+    return joined;
+}
+
+void Memberships::mirror(const Joined &joined, int first, int second)
+{
     std::set<io::Bytes> wanted;
     for (const auto &[membership, users] : joined) {
         const bool ours = membership.first == first || membership.first == second;

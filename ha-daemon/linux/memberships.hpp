@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-// The multicast groups that programs have joined on either interface of a pair
-// are joined on the other as well, so that they go on when the identity moves.
+// The multicast groups that programs have joined on either of two interfaces are joined
+// on the other as well, so that they go on when the identity moves.
 #pragma once
 
 #include "io/bytes.hpp"
@@ -24,13 +24,16 @@ using Joined = std::map<Membership, unsigned>;
 [[nodiscard]] Joined readIgmp(std::string_view text);
 [[nodiscard]] Joined readIgmp6(std::string_view text);
 
+// Of all interfaces of this network namespace, now.
+[[nodiscard]] Joined readJoined();
+
 class Memberships
 {
   public:
-    // Join on each of the two interfaces what others have joined on one of them,
-    // leave what nobody else wants. When one of them is gone, programs have lost what
-    // they had joined on it without having left: that is kept from then on.
-    void mirror(int first, int second);
+    // Join on each of the two interfaces (0: it is gone) what others have @joined on one
+    // of them, leave what nobody else wants. When one of them is gone, programs have lost
+    // what they had joined on it without having left: that is kept from then on.
+    void mirror(const Joined &joined, int first, int second);
 
     [[nodiscard]] std::size_t count() const { return own_.size(); }
 

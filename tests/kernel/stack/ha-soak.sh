@@ -8,70 +8,12 @@
 #
 # clock: jump
 # run: by name
-source "$STACK/fabric-lib.sh"
+source "$STACK/ha-lib.sh"
 
-HOSTS=(0 1 2)
 SOAK=${SOAK:-1000}
 CROWD=${CROWD:-50}
 PULLED_EVERY=10
 declare -A CABLE=([ib0]=h0 [ib1]=h1)
-HA=("$IPOIB_HA" --run-folder /run/ha)
-
-a_fabric() {
-	local i
-	cat >/run/topology <<-END
-		switchguid=0x2c90000000001
-		Switch 8 "S-1"	# "leaf1"
-		[1] "h0"[1]
-		[2] "h2"[1]
-		[7] "S-2"[7]
-		switchguid=0x2c90000000002
-		Switch 8 "S-2"	# "leaf2"
-		[1] "h1"[1]
-		Ca 1 "h0"
-		Ca 1 "h1"
-		Ca 1 "h2"
-	END
-	wires
-	fabric_up
-	hosts_up
-	opensm_on sib2
-	hosts_active
-	for i in "${HOSTS[@]}"; do
-		wait_for 20 netdev_of "sib$i"
-		ip link set "$(netdev_of "sib$i")" name "x$i"
-	done
-}
-
-addresses() {
-	ip netns add n1
-	ip link set x2 netns n1
-	"${N[@]}" ip link set x2 name ib0 up
-	"${N[@]}" ip address add 10.0.0.2/24 dev ib0
-	ip link set x0 name ib0 up
-	ip link set x1 name ib1 up
-	ip address add 10.0.0.1/24 dev ib0
-	wait_for 60 "${N[@]}" ping -c 1 -W 1 10.0.0.1
-}
-
-healthy() {
-	"${HA[@]}" status
-}
-
-healthy_or_degraded() {
-	local status=0
-	healthy >/dev/null || status=$?
-	((status == 0 || status == 2))
-}
-
-active() {
-	{ "${HA[@]}" status -j || true; } | python3 -c 'import json, sys
-print(next(one["name"] for one in json.load(sys.stdin)["pairs"][0]["interfaces"] if one["active"]))'
-}
-
-active_is() {
-	[[ $(active) == "$1" ]]
-}
 
 # everybody: every connection answers now
 everybody() {

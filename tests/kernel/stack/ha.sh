@@ -183,12 +183,7 @@ ip route add 10.9.0.0/24 via 10.0.0.2 src 10.0.0.11 metric 5 table 77
 ip rule add iif ib0 lookup 77 pref 500
 ip neighbour add 10.0.0.99 dev ib0 nud permanent \
 	lladdr 80:00:00:48:fe:80:00:00:00:00:00:00:00:02:c9:03:00:00:00:99
-python3 -c '
-import signal, socket
-member = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-member.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP,
-                  socket.inet_aton("239.7.1.2") + socket.inet_aton("10.0.0.1"))
-signal.pause()' &
+"$STACK/member.py" 239.7.1.2 10.0.0.1 &
 MEMBER=$!
 "${N[@]}" ip address add 10.0.0.2/24 dev ib1
 "${N[@]}" ip -6 address add fd00::2/64 dev ib1 nodad
