@@ -165,6 +165,9 @@ io::Result<std::vector<Lane>> Kernel::see(const std::string &primary, const std:
             lane->side[side] = describe(link);
         }
     }
+    for (const auto &lane : lanes)
+        for (const Side side : {Side::primary, Side::secondary})
+            others_[lane.side[side].index] = lane.side[other(side)].index;
     if (auto done = pieces(lanes, now); !done)
         return std::unexpected(done.error());
     return lanes;
@@ -227,13 +230,26 @@ std::vector<Outcome> Kernel::execute(const Steps &steps, Time now)
     return outcomes;
 }
 
+// What is given to an interface in one batch is taken from the one that it stands for.
+Indexes Kernel::movedBy(std::span<const Step> steps) const
+{
+    Indexes moved;
+    for (const auto &step : steps) {
+        const auto from = others_.find(step.index);
+        if (step.act == Act::put && belongs(step.item) && from != others_.end() && from->second)
+            moved[from->second] = step.index;
+    }
+    return moved;
+}
+
 void Kernel::executeItems(std::span<const Step> steps, Time now, std::vector<Outcome> &outcomes)
 {
     std::vector<Message> messages;
     messages.reserve(steps.size());
+    const Indexes moved = movedBy(steps);
     for (const auto &step : steps)
         messages.push_back(step.act == Act::put
-                               ? putMessage(step.item, step.index, step.interface, now)
+                               ? putMessage(step.item, step.index, step.interface, now, moved)
                                : dropMessage(step.item, step.index, step.interface));
     const auto answers = socket_.requestAll(messages);
     for (std::size_t i = 0; i < steps.size(); ++i) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ha-daemon/core/event.hpp"
+#include "ha-daemon/linux/legs.hpp"
 #include "netlink/link.hpp"
 #include "netlink/socket.hpp"
 
@@ -32,10 +33,12 @@ class Kernel
     [[nodiscard]] io::Result<void> dump(const netlink::Message &request, std::vector<Lane> &lanes,
                                         Time now);
     [[nodiscard]] io::Result<void> change(const Step &step);
+    [[nodiscard]] Indexes movedBy(std::span<const Step> steps) const;
     void executeItems(std::span<const Step> steps, Time now, std::vector<Outcome> &outcomes);
 
     netlink::Socket socket_;
     std::vector<netlink::Link> links_;
+    Indexes others_; // the interfaces that stand for each other
 };
 
 } // namespace openipoib::ha

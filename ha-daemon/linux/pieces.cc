@@ -2,6 +2,7 @@
 #include "ha-daemon/linux/pieces.hpp"
 
 #include "ha-daemon/linux/attributes.hpp"
+#include "ha-daemon/linux/legs.hpp"
 #include "ha-daemon/linux/route.hpp"
 
 #include <linux/fib_rules.h>
@@ -115,32 +116,20 @@ std::optional<Item> readAddress(io::View bytes, const Link &link, Time now)
     return item;
 }
 
-// The legs of a multipath route with @from's index in place of @to's. True: there
-// was one.
-bool changeLegs(io::Bytes &legs, int from, int to)
-{
-    bool found = false;
-    std::size_t at = 0;
-    while (legs.size() - at >= sizeof(rtnexthop)) {
-        rtnexthop leg{};
-        std::memcpy(&leg, legs.data() + at, sizeof leg);
-        if (leg.rtnh_len < sizeof leg || leg.rtnh_len > legs.size() - at)
-            break;
-        if (leg.rtnh_ifindex == from) {
-            leg.rtnh_ifindex = to;
-            found = true;
-        }
-        leg.rtnh_flags &= static_cast<unsigned char>(routeFlags);
-        std::memcpy(legs.data() + at, &leg, sizeof leg);
-        at += std::min<std::size_t>(RTNH_ALIGN(leg.rtnh_len), legs.size() - at);
-    }
-    return found;
-}
-
 struct RouteParts {
     bool own = false;
     bool byObject = false; // a nexthop object says where to
 };
+
+// The kernel changes each leg of an IPv6 route by itself: others' legs are no part of the
+// piece. Of an IPv4 route it changes all at once.
+io::Bytes keepLegs(io::View legs, const Link &link, Kind kind)
+{
+    const io::Bytes own = legsBy(legs, link.index);
+    if (own.empty())
+        return own;
+    return moveLegs(kind == Kind::route6 ? io::View(own) : legs, {{link.index, 0}});
+}
 
 RouteParts keepRoute(io::View from, const Link &link, Item &item)
 {
@@ -149,8 +138,8 @@ RouteParts keepRoute(io::View from, const Link &link, Item &item)
         if (type == RTA_OIF) {
             parts.own = parts.own || static_cast<int>(numberIn(value)) == link.index;
         } else if (type == RTA_MULTIPATH) {
-            io::Bytes legs(value.begin(), value.end());
-            parts.own = changeLegs(legs, link.index, 0) || parts.own;
+            const io::Bytes legs = keepLegs(value, link, item.kind);
+            parts.own = parts.own || !legs.empty();
             putAttribute(item.body, type, io::View(legs));
         } else if (type != RTA_CACHEINFO) {
             putAttribute(item.body, type, value);
@@ -277,7 +266,7 @@ io::Bytes addressBody(const Item &item, int index, const std::string &name, bool
     return out;
 }
 
-io::Bytes routeBody(const Item &item, int index)
+io::Bytes routeBody(const Item &item, int index, const Indexes &moved)
 {
     io::Bytes out;
     rtmsg fixed{};
@@ -285,11 +274,11 @@ io::Bytes routeBody(const Item &item, int index)
         return out;
     putFixed(out, fixed);
     bool multipath = false;
+    Indexes places = moved;
+    places[0] = index;
     eachAttribute(attributesOf<rtmsg>(item.body), [&](int type, io::View value) {
-        io::Bytes changed(value.begin(), value.end());
-        if (type == RTA_MULTIPATH)
-            multipath = changeLegs(changed, 0, index);
-        putAttribute(out, type, io::View(changed));
+        multipath = multipath || type == RTA_MULTIPATH;
+        putAttribute(out, type, type == RTA_MULTIPATH ? io::View(moveLegs(value, places)) : value);
     });
     if (!multipath)
         putAttribute(out, RTA_OIF, static_cast<std::uint32_t>(index));
@@ -323,15 +312,8 @@ io::Bytes neighbourBody(const Item &item, int index)
     return out;
 }
 
-bool isMultipath(const Item &item)
-{
-    bool found = false;
-    eachAttribute(attributesOf<rtmsg>(item.body),
-                  [&](int type, io::View) { found = found || type == RTA_MULTIPATH; });
-    return found;
-}
-
-io::Bytes bodyFor(const Item &item, int index, const std::string &name, bool label)
+io::Bytes bodyFor(const Item &item, int index, const std::string &name, bool label,
+                  const Indexes &moved)
 {
     switch (item.kind) {
     case Kind::address4:
@@ -341,12 +323,11 @@ io::Bytes bodyFor(const Item &item, int index, const std::string &name, bool lab
         return ruleBody(item, name);
     case Kind::route4:
     case Kind::route6:
-        return routeBody(item, index);
+    case Kind::standIn:
+        return routeBody(item, index, moved);
     case Kind::neighbour:
     case Kind::peer:
         return neighbourBody(item, index);
-    case Kind::standIn:
-        return routeBody(item, index);
     }
     return {};
 }
@@ -367,13 +348,10 @@ MessageTypes typesOf(const Item &item)
         return {RTM_NEWRULE, RTM_DELRULE, NLM_F_CREATE | NLM_F_EXCL};
     case Kind::route4:
         return {RTM_NEWROUTE, RTM_DELROUTE, NLM_F_CREATE | NLM_F_REPLACE};
-    case Kind::route6:
-        // One of several paths would be replaced by a route of its own.
-        return {RTM_NEWROUTE, RTM_DELROUTE,
-                isMultipath(item) ? NLM_F_CREATE | NLM_F_REPLACE : NLM_F_CREATE | NLM_F_APPEND};
     case Kind::neighbour:
     case Kind::peer:
         return {RTM_NEWNEIGH, RTM_DELNEIGH, NLM_F_CREATE | NLM_F_REPLACE};
+    case Kind::route6: // beside its other legs
     case Kind::standIn:
         return {RTM_NEWROUTE, RTM_DELROUTE, NLM_F_CREATE | NLM_F_APPEND};
     }
@@ -398,10 +376,11 @@ std::optional<Item> readPiece(const nlmsghdr *message, const Link &link, Time no
     }
 }
 
-Message putMessage(const Item &item, int index, const std::string &name, Time now)
+Message putMessage(const Item &item, int index, const std::string &name, Time now,
+                   const Indexes &moved)
 {
     const MessageTypes types = typesOf(item);
-    io::Bytes body = bodyFor(item, index, name, true);
+    io::Bytes body = bodyFor(item, index, name, true, moved);
     if (item.isAddress() && (item.valid != forever || item.preferred != forever)) {
         ifa_cacheinfo times{};
         times.ifa_valid = remaining(item.valid, now - item.seen);
@@ -417,7 +396,7 @@ Message putMessage(const Item &item, int index, const std::string &name, Time no
 Message dropMessage(const Item &item, int index, const std::string &name)
 {
     Message message(typesOf(item).drop, 0);
-    message.append(bodyFor(item, index, name, false));
+    message.append(bodyFor(item, index, name, false, {}));
     return message;
 }
 

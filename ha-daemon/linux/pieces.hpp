@@ -5,6 +5,7 @@
 #pragma once
 
 #include "ha-daemon/core/item.hpp"
+#include "ha-daemon/linux/legs.hpp"
 #include "netlink/link.hpp"
 #include "netlink/message.hpp"
 
@@ -19,9 +20,10 @@ namespace openipoib::ha
 [[nodiscard]] std::optional<Item> readPiece(const nlmsghdr *message, const netlink::Link &link,
                                             Time now);
 
-// The request that gives @item to an interface, or takes it away.
+// The request that gives @item to an interface, or takes it away. @moved: interfaces that
+// others take the places of at the same time, which may be legs of the same route.
 [[nodiscard]] netlink::Message putMessage(const Item &item, int index, const std::string &name,
-                                          Time now);
+                                          Time now, const Indexes &moved = {});
 [[nodiscard]] netlink::Message dropMessage(const Item &item, int index, const std::string &name);
 
 // Of an address item; empty if it is none. 4 or 16 bytes.

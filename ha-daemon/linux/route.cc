@@ -2,6 +2,7 @@
 #include "ha-daemon/linux/route.hpp"
 
 #include "ha-daemon/linux/attributes.hpp"
+#include "ha-daemon/linux/legs.hpp"
 #include "ha-daemon/linux/pieces.hpp"
 
 #include <linux/if_addr.h>
@@ -149,6 +150,8 @@ RouteWords wordsOf(io::View body)
                 addressText(fixed.rtm_family, value) + "/" + std::to_string(fixed.rtm_dst_len);
         else if (type == RTA_GATEWAY)
             words.gateway = addressText(fixed.rtm_family, value);
+        else if (type == RTA_MULTIPATH && fixed.rtm_family == AF_INET6)
+            words.gateway = gatewaysOf(value);
         else if (type == RTA_PREFSRC)
             words.source = addressText(fixed.rtm_family, value);
     });

@@ -172,12 +172,66 @@ TEST(HaPieces, OfSeveralLegsOneGoesOver)
     EXPECT_EQ(legs[0].rtnh_ifindex, 7);
     EXPECT_EQ(legs[1].rtnh_ifindex, 9);
     EXPECT_EQ(legs[1].rtnh_flags, 0);
+    // The other one moves at the same time.
+    found = attributes<rtmsg>(putMessage(*item, 9, "ib1", Time{}, {{7, 12}}));
+    std::memcpy(legs.data(), found[RTA_MULTIPATH].data(), sizeof legs);
+    EXPECT_EQ(legs[0].rtnh_ifindex, 12);
+    EXPECT_EQ(legs[1].rtnh_ifindex, 9);
     // One that is broken ends the list, and nothing else.
     legs[0].rtnh_len = 3;
     Message broken = message(RTM_NEWROUTE, route(RTPROT_STATIC));
     broken.put(RTA_MULTIPATH,
                io::View(reinterpret_cast<const std::uint8_t *>(legs.data()), sizeof legs));
     EXPECT_FALSE(read(broken));
+}
+
+// A leg of an IPv6 route, by a gateway that ends with @end
+io::Bytes leg6(int index, unsigned char weight, std::uint8_t end)
+{
+    io::Bytes gateway(16);
+    gateway[0] = 0xFD;
+    gateway[15] = end;
+    io::Bytes attribute;
+    putAttribute(attribute, RTA_GATEWAY, io::View(gateway));
+    rtnexthop fixed{};
+    fixed.rtnh_len = static_cast<unsigned short>(sizeof fixed + attribute.size());
+    fixed.rtnh_hops = weight;
+    fixed.rtnh_ifindex = index;
+    const auto *start = reinterpret_cast<const std::uint8_t *>(&fixed);
+    io::Bytes out(start, start + sizeof fixed);
+    io::append(out, attribute);
+    return out;
+}
+
+Message route6(std::initializer_list<io::Bytes> legs)
+{
+    rtmsg fixed = route(RTPROT_STATIC);
+    fixed.rtm_family = AF_INET6;
+    fixed.rtm_dst_len = 64;
+    Message out = message(RTM_NEWROUTE, fixed);
+    out.put(RTA_DST, io::View(io::Bytes{0xFD, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
+    io::Bytes all;
+    for (const auto &leg : legs)
+        io::append(all, leg);
+    out.put(RTA_MULTIPATH, io::View(all));
+    return out;
+}
+
+TEST(HaPieces, OfAnIpv6RouteOnlyTheOwnLegsGoOver)
+{
+    const auto item = read(route6({leg6(7, 1, 1), leg6(4, 2, 2), leg6(8, 0, 3)}));
+    ASSERT_TRUE(item);
+    EXPECT_EQ(item->key, "fd08::/64 via fd00::2");
+    const Message put = putMessage(*item, 9, "ib1", Time{}, {{7, 12}});
+    auto found = attributes<rtmsg>(put);
+    EXPECT_EQ(found[RTA_MULTIPATH], leg6(9, 2, 2));
+    EXPECT_FALSE(found.contains(RTA_OIF));
+    EXPECT_EQ(nlmsg_hdr(put.get())->nlmsg_flags & (NLM_F_APPEND | NLM_F_REPLACE), NLM_F_APPEND);
+    found = attributes<rtmsg>(dropMessage(*item, 4, "ib0"));
+    EXPECT_EQ(found[RTA_MULTIPATH], leg6(4, 2, 2));
+    EXPECT_FALSE(read(route6({leg6(7, 1, 1), leg6(8, 0, 3)})));
+    EXPECT_EQ(read(route6({leg6(4, 0, 2), leg6(4, 0, 5)}))->key,
+              "fd08::/64 via fd00::2 via fd00::5");
 }
 
 Item addressItem(io::Bytes local, unsigned char bits, std::uint32_t flags = 0)
