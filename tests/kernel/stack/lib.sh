@@ -192,6 +192,25 @@ traffic_stop() {
 	wait "$SERVER" "$CLIENT" "$PINGER" 2>/dev/null || true
 }
 
+# numbers_start: a TCP connection from 10.0.0.1 to the other end, which counts along
+numbers_start() {
+	"${N[@]}" "$STACK/numbers.py" serve 10.0.0.2 7000 >/run/server 2>&1 &
+	COUNTER=$!
+	wait_for 60 "${N[@]}" bash -c 'ss -Hltn | grep -q :7000'
+	"$STACK/numbers.py" send 10.0.0.2 7000 10.0.0.1 /run/enough >/run/client 2>&1 &
+	TELLER=$!
+}
+
+# numbers_end: it has lived until now, and every number has arrived
+numbers_end() {
+	touch /run/enough
+	wait $TELLER || fail "client: $(tail -n 5 /run/client)"
+	wait $COUNTER || fail "server: $(tail -n 5 /run/server)"
+	[[ $(cat /run/client) == "$(cat /run/server)" ]] ||
+		fail "sent: $(cat /run/client), received: $(cat /run/server)"
+	cat /run/server
+}
+
 # listening PORT: a program takes callers there, by TCP or RDMA CM
 listening() {
 	ss -Hltn "sport = $1" | grep -q . ||

@@ -24,11 +24,7 @@ known() {
 }
 
 stack_up
-"${N[@]}" "$STACK/numbers.py" serve 10.0.0.2 7000 >/run/server 2>&1 &
-SERVER=$!
-wait_for 60 "${N[@]}" bash -c 'ss -Hltn | grep -q :7000'
-"$STACK/numbers.py" send 10.0.0.2 7000 10.0.0.1 /run/enough >/run/client 2>&1 &
-CLIENT=$!
+numbers_start
 tcpdump -i ib0 -nn -l --immediate-mode -Q out arp >/run/arp 2>/run/tcpdump &
 LISTENER=$!
 wait_for 10 grep -q "listening on" /run/tcpdump
@@ -47,10 +43,5 @@ kill $LISTENER
 wait $LISTENER 2>/dev/null || true
 
 step "the connection has survived"
-touch /run/enough
-wait $CLIENT || fail "client: $(tail -n 5 /run/client)"
-wait $SERVER || fail "server: $(tail -n 5 /run/server)"
-[[ $(cat /run/client) == "$(cat /run/server)" ]] ||
-	fail "sent: $(cat /run/client), received: $(cat /run/server)"
-cat /run/server
+numbers_end
 stack_down
