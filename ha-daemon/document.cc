@@ -34,6 +34,7 @@ json interface(const Pair &pair, Side side, Time now)
             {"failures", health.failures()},
             {"mtu", seen.mtu},
             {"pkey", seen.pkey},
+            {"manager", seen.manager},
             {"mode", !seen.connected   ? "unknown"
                      : *seen.connected ? "connected"
                                        : "datagram"}};
@@ -72,6 +73,8 @@ std::string pairText(const json &pair)
                            works ? "works" : "fails: " + one["why_not"].get<std::string>(),
                            one["mode"].get<std::string>(), one["mtu"].get<unsigned>(),
                            one["pkey"].get<unsigned>());
+        if (const auto manager = one.value("manager", std::string()); !manager.empty())
+            out += fmt::format("  managed by {}, too\n", manager);
     }
     for (const auto &lack : pair["standby_lacks"])
         out += fmt::format("  standby: {}\n", lack.get<std::string>());

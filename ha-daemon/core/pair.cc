@@ -80,8 +80,10 @@ void Pair::on(const Seen &seen)
         start();
     const Journal before = journal(false);
     forget();
-    for (auto &[child, state] : lanes_)
+    for (auto &[child, state] : lanes_) {
         see(state, seen.lost);
+        noteManagers(state);
+    }
     decide();
     reconcile();
     if (fresh || !(journal(false) == before))

@@ -103,6 +103,7 @@ class Pair
     void on(const SwitchAsked &);
 
     void start();
+    void noteManagers(const LaneState &lane);
     void noteGuards(const Steps &steps);
     void releaseGuard(const Step &step);
     void see(LaneState &lane, bool lost);
@@ -150,6 +151,7 @@ class Pair
     std::map<std::string, Attempts> attempts_;
     Journal::Guards guards_; // given back in the end
     std::set<int> woken_;    // indexes of interfaces that were set up once
+    std::set<int> managed_;  // of those that somebody else manages, which has been said
     bool busy_ = false;      // a batch is under way
     bool moving_ = false;
     bool turns_ = false;     // the kernel turns to the other interface at the loss of a link

@@ -72,6 +72,15 @@ const std::string &Pair::name(Side side) const
     return lane == lanes_.end() ? unknown : lane->second.view.side[side].name;
 }
 
+// Two that set up one interface have to know of each other, or of one who knows.
+void Pair::noteManagers(const LaneState &lane)
+{
+    for (const auto &one : lane.view.side.values)
+        if (!one.manager.empty() && managed_.insert(one.index).second)
+            decided(Severity::warning, one.name + " is managed by " + one.manager +
+                                           ", too, which may undo what is done to it");
+}
+
 void Pair::decided(Severity severity, const std::string &text)
 {
     decisions_.push_back({now_, text});

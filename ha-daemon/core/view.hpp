@@ -43,6 +43,7 @@ struct Interface {
     std::optional<bool> connected;               // nullopt: the driver does not say
     bool enslaved = false;                       // belongs to a bond or bridge
     bool router = false;                         // forwards IPv6
+    std::string manager;                         // who else sets it up; "": nobody says so
     io::Bytes hardware;                          // address
     Items items;                                 // of each kind in the kernel's order
     std::vector<StandIn> standIns;               // what the other one needs to stand in for it

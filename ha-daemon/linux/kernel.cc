@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include "ha-daemon/linux/kernel.hpp"
 
+#include "ha-daemon/linux/manager.hpp"
 #include "ha-daemon/linux/pieces.hpp"
 #include "ha-daemon/linux/route.hpp"
 #include "io/file.hpp"
@@ -75,6 +76,7 @@ Interface describe(const Link &link)
     out.mtu = link.mtu;
     out.enslaved = link.master != 0;
     out.router = io::readLine("/proc/sys/net/ipv6/conf/" + link.name + "/forwarding") == "1";
+    out.manager = managerOf("/run", link.index);
     out.hardware = link.address;
     out.pkey = pkeyOf(link);
     if (const auto mode = io::readLine(folderOf(link.name) + "mode"); !mode.empty())

@@ -127,7 +127,7 @@ io::Bytes keepLegs(io::View legs, const Link &link, Kind kind)
 {
     const io::Bytes own = legsBy(legs, link.index);
     if (own.empty())
-        return own;
+        return {};
     return moveLegs(kind == Kind::route6 ? io::View(own) : legs, {{link.index, 0}});
 }
 

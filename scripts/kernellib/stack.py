@@ -33,7 +33,7 @@ LONGEST = ("kill", "verbs", "loss", "peers", "fault-make", "reload", "malformed"
 # Scenario: what it runs of ours, in user space
 FABRIC = ("ibfabric", "ibfabric-ctl")
 PROGRAMS = {"bond": ("ib-bond",), "connections": ("ib-peers",), "ha": ("ipoib-ha",),
-            "malformed": ("ib-frames",), "openib": ("openib",),
+            "malformed": ("ib-frames",), "managers": ("ipoib-ha",), "openib": ("openib",),
             **dict.fromkeys(("ha-children", "ha-soak"), ("ipoib-ha", *FABRIC)),
             **dict.fromkeys(("fabric", "failover", "fat-tree", "groups", "handover", "partitions",
                             "peers", "soak", "thousand"), FABRIC)}

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # shellcheck disable=SC2086,SC2317  # "${N[@]}" is a command and its words
 # shellcheck shell=bash
-# Mode, MTU and P_Key set by Debian's ifupdown and NetworkManager, as docs/ipoib.md says.
+# Mode, MTU and P_Key set by Debian's ifupdown and NetworkManager, as docs/ipoib.md says;
+# that the latter has an interface is seen by ipoib-ha.
 # PROGRAMS is the folder that they are unpacked in.
 source "$STACK/lib.sh"
 
@@ -88,6 +89,13 @@ trap '(($? == 0)) || tail -n 40 /run/bus.log /run/manager.log' EXIT
 has ib0 connected 65520 0xffff 10.0.0.2
 has ib0.8001 connected 60000 0x8001 10.1.0.2
 nmcli -t device status
+
+step "ipoib-ha says who else has the interface"
+env -u LD_LIBRARY_PATH "$IPOIB_HA" --run-folder /run/ha -p ib0 -s ib9 2>/run/ha.log &
+DAEMON=$!
+wait_for 60 grep -q 'ib0 is managed by NetworkManager, too' /run/ha.log
+kill $DAEMON
+wait $DAEMON || fail "ipoib-ha: $(cat /run/ha.log)"
 nmcli connection down ib0.8001
 wait_for 20 gone /sys/class/net/ib0.8001
 [[ -e /sys/class/net/ib0 ]] || fail "ib0 has gone as well"
