@@ -77,6 +77,8 @@ io::Result<Solicitor> Solicitor::open()
 
 io::Result<void> Solicitor::ask(const netlink::Link &link, io::View address) const
 {
+    if (!link.isInfiniband())
+        return io::fail(EINVAL, link.name + ": not an IPoIB interface");
     sockaddr_in6 to{};
     to.sin6_family = AF_INET6;
     to.sin6_scope_id = static_cast<std::uint32_t>(link.index);

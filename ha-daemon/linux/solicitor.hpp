@@ -20,8 +20,8 @@ class Solicitor
     [[nodiscard]] static io::Result<Solicitor> open();
 
     [[nodiscard]] int fd() const { return fd_.get(); }
-    // To whoever has @address (16 bytes) on this link. Errors: EADDRNOTAVAIL when the
-    // interface has no address to ask from.
+    // To whoever has @address (16 bytes) on this link. Errors: EINVAL when it is no IPoIB
+    // link, EADDRNOTAVAIL when the interface has no address to ask from.
     [[nodiscard]] io::Result<void> ask(const netlink::Link &link, io::View address) const;
     // Hand the interface and the address of each advertisement that has come to @each.
     void receive(const std::function<void(int interface, io::View from)> &each) const;
