@@ -8,9 +8,21 @@
 source "$STACK/ha-lib.sh"
 
 CHILD=ib0.8001
-SETTING=/proc/sys/net/ipv4/conf/%s/arp_announce
 
-# children: on both ports and at the peer, each with a second way to it that never fails
+# As everywhere, and what is not where it should be
+fail() {
+	echo "FAILED: $*"
+	cat /run/differs /run/ha.log
+	dmesg | tail -n 15
+	exit 1
+}
+
+# setting INTERFACE: the file of one that belongs to the identity
+setting() {
+	echo "/proc/sys/net/ipv4/conf/$1/arp_announce"
+}
+
+# children: of both ports and of the peer; w0 is no business of ipoib-ha
 children() {
 	local port
 	for port in ib0 ib1; do
@@ -39,8 +51,7 @@ identity() {
 		nexthop via fd02::2 dev w0 weight 2 nexthop via fd01::2 dev $CHILD weight 1
 	ip neighbour add 10.1.0.99 dev $CHILD nud permanent \
 		lladdr 80:00:00:48:fe:80:00:00:00:00:00:00:00:02:c9:03:00:00:00:99
-	# shellcheck disable=SC2059
-	echo 2 >"$(printf $SETTING $CHILD)"
+	echo 2 >"$(setting $CHILD)"
 }
 
 # identity_of PORT: all that belongs to it and its child, the port's name as PORT
@@ -50,8 +61,7 @@ identity_of() {
 		for device in "$port" "$port.8001"; do
 			ip -o address show dev "$device" scope global | awk '{print $2, $3, $4}'
 			ip neighbour show dev "$device" nud permanent | sed "s/^/$device /"
-			# shellcheck disable=SC2059
-			echo "$device arp_announce $(cat "$(printf $SETTING "$device")")"
+			echo "$device arp_announce $(cat "$(setting "$device")")"
 			ip maddress show dev "$device" | grep -o '239.7.1.2' | sed "s/^/$device /" || true
 		done
 		ip route show table 77 proto boot
@@ -60,17 +70,14 @@ identity_of() {
 }
 
 on_port() {
-	[[ $(identity_of "$1") == "$IDENTITY" ]]
+	diff <(echo "$IDENTITY") <(identity_of "$1") >/run/differs
 }
 
 # everything_on PORT
 everything_on() {
-	local end=$((SECONDS + 60)) other=ib1
+	local device other=ib1
 	[[ $1 == ib0 ]] || other=ib0
-	until on_port "$1"; do
-		((SECONDS < end)) || fail "not all is on $1: $(diff <(echo "$IDENTITY") <(identity_of "$1"))"
-		sleep 0.1
-	done
+	wait_for 60 on_port "$1"
 	for device in $other $other.8001; do
 		[[ -z $(ip -o address show dev $device scope global) ]] ||
 			fail "left behind: $(ip address show dev $device)"
