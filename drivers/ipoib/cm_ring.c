@@ -25,8 +25,8 @@ static struct ipoib_tx_slot *ring_slot(const struct ipoib_cm_tx *link, u32 pos)
  * ipoib_cm_has_room - can one more packet go through a link
  * @intf: interface
  *
- * What it says holds for one packet, although those who hold the other queues' locks
- * may hear the same: there is room for as many.
+ * When it says no, there is still room for one packet of each queue, which sends it and
+ * stops, and for one that was held back: whoever has heard yes need not ask again.
  *
  * Context: transmit queue lock.
  */
@@ -35,7 +35,7 @@ bool ipoib_cm_has_room(const struct ipoib_intf *intf)
 	const struct ipoib_cm *cm = intf->cm;
 
 	return !cm || atomic_read(&cm->in_flight) <=
-		      (int)(IPOIB_CM_TX_RING - READ_ONCE(intf->tx_queues));
+		      (int)(IPOIB_CM_TX_RING - 1 - READ_ONCE(intf->tx_queues));
 }
 
 /**

@@ -248,6 +248,7 @@ enum ipoib_flush {
  * @txq: the transmit queues
  * @tx_queues: how many of them there are; written under the transmit locks by control,
  *	for which somebody with rtnl waits
+ * @first_woken: turn of the transmit queues in being woken; NAPI of the first one
  * @rxq: the receive queue
  * @drained: woken by NAPI while the queue pair stops
  * @dests: paths and groups by GID (RCU)
@@ -317,6 +318,7 @@ struct ipoib_intf {
 
 	struct ipoib_txq txq[IPOIB_TXQ_MAX];
 	u32 tx_queues;
+	u32 first_woken;
 	struct ipoib_rxq rxq;
 	wait_queue_head_t drained;
 

@@ -289,17 +289,22 @@ void ipoib_tx_datagram(struct ipoib_txq *txq, struct sk_buff *skb)
  *	front
  * @dev: interface
  *
+ * The room for connections may have been taken by other queues after the stack had looked
+ * at the state of this one. The packet goes nevertheless, and the queue stops: of several
+ * packets that the stack has taken out of its queue, one that it gets back goes behind the
+ * others.
+ *
  * Context: transmit queue lock.
- * Return: NETDEV_TX_OK, or NETDEV_TX_BUSY if the room was taken by packets held back,
- * or those of other queues, after the stack had looked at the queue's state.
+ * Return: NETDEV_TX_OK, or NETDEV_TX_BUSY if packets held back have filled the ring while
+ * the queue was woken.
  */
 netdev_tx_t ipoib_start_xmit(struct sk_buff *skb, struct net_device *dev)
 {
 	struct ipoib_intf *intf = ipoib_priv(dev);
 	struct ipoib_txq *txq = &intf->txq[skb_get_queue_mapping(skb)];
 
-	if (unlikely(!tx_accepts(txq))) {
-		ipoib_tx_stop_if_full(txq);
+	ipoib_tx_stop_if_full(txq);
+	if (unlikely(!ipoib_tx_has_room(txq))) {
 		/* For packets before it, which were told that more would come. */
 		ipoib_tx_doorbell(txq);
 		ipoib_cm_doorbell(txq);
@@ -348,13 +353,16 @@ static void tx_wake(struct ipoib_txq *txq)
 		netif_tx_wake_queue(queue);
 }
 
-/* Any queue may have stopped because as much as may be was on its way to peers. */
+/*
+ * Any queue may have stopped because as much as may be was on its way to peers. The first
+ * one to be woken finds the most room, so that is another one each time.
+ */
 static void tx_wake_all(struct ipoib_intf *intf)
 {
-	u32 i, n = READ_ONCE(intf->tx_queues);
+	u32 i, n = READ_ONCE(intf->tx_queues), first = intf->first_woken++;
 
 	for (i = 0; i < n; i++)
-		tx_wake(&intf->txq[i]);
+		tx_wake(&intf->txq[(first + i) % n]);
 }
 
 /* A send has failed or been flushed; a failure stops a UD queue pair. */

@@ -4,18 +4,19 @@
 
 flows.py hear PORT FILE: take what comes until SIGTERM; write to FILE, a line for each flow,
 its port, how many datagrams came, and how many of them came after one with a larger number.
-flows.py send ADDRESS PORT FLOWS COUNT: COUNT datagrams of each flow, in turns.
+flows.py send ADDRESS PORT FLOWS COUNT: COUNT datagrams of each flow, in turns, without loss.
+flows.py flood ADDRESS PORT FLOWS COUNT: the same, as fast as can be, whatever is lost.
 """
 import signal
 import socket
 import struct
 import sys
-import time
 
-BATCH = 8               # datagrams of each flow at a time
-PAUSE_SECONDS = 0.002   # after them
+UNSENT = 8 << 10        # of a flow; all of them fit into the queue of one netdev queue
+FLOOD = 8 << 20
 BUFFER = 8 << 20
-SO_RCVBUFFORCE = 33     # asm-generic/socket.h; Python does not name it
+SO_SNDBUFFORCE = 32     # asm-generic/socket.h; Python does not name them
+SO_RCVBUFFORCE = 33
 
 
 class Ended(Exception):
@@ -49,17 +50,17 @@ def hear(port, path):
             print(source, came, late, file=notes)
 
 
-def send(address, port, flows, count):
+def send(address, port, flows, count, unsent):
     mouths = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(flows)]
-    for first in range(0, count, BATCH):
-        for number in range(first, min(first + BATCH, count)):
-            for mouth in mouths:
-                mouth.sendto(struct.pack("!Q", number), (address, port))
-        time.sleep(PAUSE_SECONDS)
+    for mouth in mouths:
+        mouth.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, unsent)
+    for number in range(count):
+        for mouth in mouths:
+            mouth.sendto(struct.pack("!Q", number), (address, port))
 
 
 if __name__ == "__main__":
     if sys.argv[1] == "hear":
         hear(int(sys.argv[2]), sys.argv[3])
     else:
-        send(sys.argv[2], *map(int, sys.argv[3:]))
+        send(sys.argv[2], *map(int, sys.argv[3:]), UNSENT if sys.argv[1] == "send" else FLOOD)

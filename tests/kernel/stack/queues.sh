@@ -2,7 +2,8 @@
 # shellcheck disable=SC2086,SC2317  # "${N[@]}" is a command and its words
 # shellcheck shell=bash
 # Several transmit queues: their number changes under traffic, the flows to one peer
-# spread over them and each keeps its order, in both modes; what survives the HCA.
+# spread over them and each keeps its order, also when they stop, in both modes; what
+# survives the HCA.
 source "$STACK/lib.sh"
 
 FLOWS=48
@@ -75,6 +76,31 @@ flows() {
 	done
 }
 
+# dropped QUEUE: by its queueing discipline
+dropped() {
+	tc -s qdisc show dev ib0 | sed -n "/ parent :$(($1 + 1)) /{n; s/.*(dropped \([0-9]*\),.*/\1/p}"
+}
+
+# Of queues that have more to send than they can, each sends about as much.
+fair() {
+	local queue most=0
+	local -a lost before after
+	mapfile -t before < <(sent)
+	for queue in "${!before[@]}"; do
+		lost[queue]=$(dropped $queue)
+	done
+	"$STACK/flows.py" flood 10.0.0.2 4001 $FLOWS 400
+	mapfile -t after < <(sent)
+	for queue in "${!after[@]}"; do
+		((after[queue] -= before[queue], lost[queue] = $(dropped $queue) - lost[queue])) || true
+		((after[queue] <= most)) || most=${after[queue]}
+	done
+	echo "packets of each queue: ${after[*]}, dropped: ${lost[*]}"
+	for queue in "${!after[@]}"; do
+		((!lost[queue] || after[queue] > most / 2)) || fail "queue $queue starves"
+	done
+}
+
 stack_up
 step "refused"
 [[ $(queues) == 1 ]] || fail "$(queues) queues by default"
@@ -87,6 +113,11 @@ for kind in datagram connected; do
 	mode $kind
 	set_queues 4
 	flows 160
+	step "a long cable, $kind"
+	tc qdisc add dev va root netem delay 40ms limit 10000
+	flows 160
+	[[ $kind == datagram ]] || fair
+	tc qdisc del dev va root
 	step "the number changes under traffic, $kind"
 	traffic_start
 	for count in 1 8 2 3 1 4; do
