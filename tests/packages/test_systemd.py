@@ -7,6 +7,8 @@ from conftest import OFED_LINES
 
 CONF = "/etc/infiniband/openib.conf"
 ADDRESS = "10.9.0.1/24"  # what systemd-networkd gives to ib0
+HA_LINES = (*OFED_LINES, "IPOIBHA_ENABLE=yes", "PRIMARY_IPOIB_DEV=ib0", "SECONDARY_IPOIB_DEV=ib1")
+NETWORK = "/etc/systemd/network/ib0.network"
 IS_READY = "[[ $(cat /sys/class/net/ib0/mode) = connected && " \
     "$(cat /sys/class/net/ib0/mtu) = 65520 ]] && " \
     f"ip -4 -br addr show dev ib0 | grep -qF {ADDRESS}"
@@ -108,6 +110,45 @@ def test_unplugged_and_plugged_in(guest):
     guest.wait("grep -q 1 /sys/class/net/ib0/carrier", 60)
     guest.run("kill $(pgrep -x opensm)")
     guest.wait("! pgrep -x opensm", 20)
+
+
+def service(guest, what):
+    """A property of ipoib-ha.service."""
+    return guest.read(f"systemctl show -P {what} ipoib-ha")
+
+
+def address_is_on(guest, name):
+    guest.wait(f"[[ $(ip -4 -o addr show to {ADDRESS} | awk '{{ print $2 }}') = {name} ]]", 30)
+
+
+def starts_again(guest, signal, times, limit):
+    """The daemon ends of @signal, or is ended for it; nothing of the identity changes."""
+    guest.run(f"systemctl kill -s {signal} ipoib-ha")
+    guest.wait(f"[[ $(systemctl show -P NRestarts ipoib-ha) = {times} ]]", limit)
+    guest.wait("ipoib-ha status", 60)
+
+
+def test_the_identity_fails_over(guest):
+    configure(guest, *HA_LINES)
+    guest.run(f"mv {NETWORK} /run && systemctl restart systemd-networkd")    # nobody else gives addresses
+    guest.run("systemctl restart openibd")
+    assert (service(guest, "Type"), service(guest, "ActiveState")) == ("notify", "active")
+    guest.run(f"ip link set ib0 up && ip addr replace {ADDRESS} dev ib0")
+    guest.run("opensm -B > /dev/null 2>&1")
+    guest.wait("ipoib-ha status", 60)
+    guest.run("ipoib-ha switch")
+    address_is_on(guest, "ib1")
+    starts_again(guest, "KILL", 1, 30)
+    starts_again(guest, "STOP", 2, 90)      # the watchdog ends it
+    address_is_on(guest, "ib1")
+    guest.run("ipoib-ha switch")
+    address_is_on(guest, "ib0")
+    guest.run("kill $(pgrep -x opensm)")
+    guest.wait("! pgrep -x opensm", 20)
+    configure(guest, *OFED_LINES)
+    guest.run(f"mv /run/ib0.network {NETWORK} && systemctl restart systemd-networkd")
+    guest.run("systemctl restart openibd")
+    assert service(guest, "ActiveState") == "inactive"
 
 
 def test_onboot_no_and_ipoib_load_no(guest):
