@@ -503,13 +503,22 @@ void Daemon::speak()
     }
 }
 
+// Nothing has failed, so there is time to see what the interfaces got a moment ago.
+void Daemon::switchPairs()
+{
+    for (auto &one : pairs_)
+        one.look = true;
+    lookWhereAsked();
+    for (auto &one : pairs_)
+        deliver(one, SwitchAsked{});
+}
+
 std::optional<std::string> Daemon::answer(const std::string &command)
 {
     if (command == "monitor")
         return std::nullopt;
     if (command == "switch")
-        for (auto &one : pairs_)
-            deliver(one, SwitchAsked{});
+        switchPairs();
     nlohmann::json document = {{"pairs", nlohmann::json::array()}};
     for (const auto &one : pairs_) {
         auto pair = describe(one.pair, now());

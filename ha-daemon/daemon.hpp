@@ -93,6 +93,7 @@ class Daemon
     void announce(Managed &one, const Announce &what);
     void say(const Managed &one, const Say &what);
     void speak();
+    void switchPairs();
     [[nodiscard]] std::optional<std::string> answer(const std::string &command);
     void save(const Managed &one, bool ending);
 
