@@ -192,6 +192,9 @@ def reload_driver(lab, _):
     lab.run("h2", "modprobe", "-r", "ib_ipoib")
     lab.run("h2", "modprobe", "ib_ipoib")
     lab.wait("h2", "test -d /sys/class/net/ib0 -a -d /sys/class/net/ib1", 20, "the interfaces are back")
+    # A device that was added again comes last and has ib1 then; udev would know better.
+    lab.sh("h2", "test -d /sys/class/net/ib0/device/infiniband/sib0 || "
+           "{ ip link set ib0 name was0; ip link set ib1 name ib0; ip link set was0 name ib1; }")
 
 
 def flap(lab, _):
@@ -309,8 +312,10 @@ def in_mode(lab, mode):
     def enter(host):
         lab.sh(host, f"echo connected > /sys/class/net/ib0/mode; ip link set ib0 mtu {CONNECTED_MTU}")
 
+    # A peer that was cut off is not told: set down, no end of a connection is left.
     def leave(host):
-        lab.sh(host, "for port in 0 1; do echo datagram > /sys/class/net/ib$port/mode; "
+        lab.sh(host, "for port in 0 1; do ip link set ib$port down; "
+               "echo datagram > /sys/class/net/ib$port/mode; "
                f"ip link set ib$port mtu {lab.config.ib_mtu - 4}; done")
 
     try:
