@@ -100,16 +100,16 @@ void readQueues(Reader &from, Interface &interface)
 {
     if (from.has("rings"))
         from.within("rings", [&](Reader &rings) {
-            interface.rings = Rings{rings.number("rx"), rings.number("tx")};
+            interface.rings = netlink::Rings{rings.number("rx"), rings.number("tx")};
         });
     if (from.has("queues"))
         interface.queues = from.number("queues");
     if (from.has("moderation"))
         from.within("moderation", [&](Reader &moderation) {
             interface.moderation =
-                Moderation{moderation.number("rx-usecs"), moderation.number("rx-frames"),
-                           moderation.number("tx-usecs"), moderation.number("tx-frames"),
-                           moderation.flag("adaptive-rx")};
+                netlink::Moderation{moderation.number("rx-usecs"), moderation.number("rx-frames"),
+                                    moderation.number("tx-usecs"), moderation.number("tx-frames"),
+                                    moderation.flag("adaptive-rx")};
         });
 }
 

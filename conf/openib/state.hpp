@@ -3,6 +3,8 @@
 // stands in the way of a stop. Plain data, read anew before every decision.
 #pragma once
 
+#include "netlink/ethtool.hpp"
+
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -30,25 +32,6 @@ struct Hca {
     std::vector<Port> ports;
 };
 
-// ethtool -g, in packets
-struct Rings {
-    std::uint32_t rx = 0;
-    std::uint32_t tx = 0;
-
-    bool operator==(const Rings &) const = default;
-};
-
-// ethtool -c: microseconds and frames until completions are told of
-struct Moderation {
-    std::uint32_t rxUsecs = 0;
-    std::uint32_t rxFrames = 0;
-    std::uint32_t txUsecs = 0;
-    std::uint32_t txFrames = 0;
-    bool rxAdaptive = false;
-
-    bool operator==(const Moderation &) const = default;
-};
-
 struct Interface {
     std::string name;
     std::optional<bool> connected; // nullopt: the driver has no modes
@@ -62,9 +45,9 @@ struct Interface {
     unsigned port = 0;
     // nullopt: the driver has none
     std::optional<bool> umcast;
-    std::optional<Rings> rings;
+    std::optional<netlink::Rings> rings;
     std::optional<std::uint32_t> queues; // to transmit
-    std::optional<Moderation> moderation;
+    std::optional<netlink::Moderation> moderation;
 };
 
 struct Module {

@@ -17,9 +17,9 @@ Interface child()
     interface.mtu = 60000;
     interface.connected = true;
     interface.umcast = true;
-    interface.rings = Rings{256, 128};
+    interface.rings = netlink::Rings{256, 128};
     interface.queues = 3;
-    interface.moderation = Moderation{8, 16, 32, 64, true};
+    interface.moderation = netlink::Moderation{8, 16, 32, 64, true};
     return interface;
 }
 

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+#include "netlink/ethtool.hpp"
+
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+
+namespace openipoib::netlink
+{
+
+namespace
+{
+
+// One of the kernel's structures that begin with a command.
+template <typename Data>
+io::Result<void> call(int socket, const std::string &interface, std::uint32_t command, Data &data)
+{
+    if (interface.empty() || interface.size() >= IFNAMSIZ)
+        return io::fail(EINVAL, interface);
+    ifreq request{};
+    std::ranges::copy(interface, request.ifr_name);
+    data.cmd = command;
+    request.ifr_data = reinterpret_cast<char *>(&data);
+    if (::ioctl(socket, SIOCETHTOOL, &request) < 0)
+        return io::systemFail(interface);
+    return {};
+}
+
+template <typename Data>
+io::Result<Data> get(int socket, const std::string &interface, std::uint32_t command)
+{
+    Data data{};
+    if (const auto done = call(socket, interface, command, data); !done)
+        return std::unexpected(done.error());
+    return data;
+}
+
+} // namespace
+
+io::Result<Ethtool> Ethtool::open()
+{
+    io::UniqueFd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (!socket)
+        return io::systemFail("socket for ethtool");
+    return Ethtool(std::move(socket));
+}
+
+io::Result<Rings> Ethtool::rings(const std::string &interface) const
+{
+    const auto now = get<ethtool_ringparam>(socket_.get(), interface, ETHTOOL_GRINGPARAM);
+    if (!now)
+        return std::unexpected(now.error());
+    return Rings{now->rx_pending, now->tx_pending};
+}
+
+io::Result<std::uint32_t> Ethtool::queues(const std::string &interface) const
+{
+    const auto now = get<ethtool_channels>(socket_.get(), interface, ETHTOOL_GCHANNELS);
+    if (!now)
+        return std::unexpected(now.error());
+    return now->max_tx ? now->tx_count : now->combined_count;
+}
+
+io::Result<Moderation> Ethtool::moderation(const std::string &interface) const
+{
+    const auto now = get<ethtool_coalesce>(socket_.get(), interface, ETHTOOL_GCOALESCE);
+    if (!now)
+        return std::unexpected(now.error());
+    return Moderation{now->rx_coalesce_usecs, now->rx_max_coalesced_frames, now->tx_coalesce_usecs,
+                      now->tx_max_coalesced_frames, now->use_adaptive_rx_coalesce != 0};
+}
+
+io::Result<void> Ethtool::setRings(const std::string &interface, const Rings &rings) const
+{
+    auto now = get<ethtool_ringparam>(socket_.get(), interface, ETHTOOL_GRINGPARAM);
+    if (!now)
+        return std::unexpected(now.error());
+    now->rx_pending = rings.rx;
+    now->tx_pending = rings.tx;
+    return call(socket_.get(), interface, ETHTOOL_SRINGPARAM, *now);
+}
+
+io::Result<void> Ethtool::setQueues(const std::string &interface, std::uint32_t queues) const
+{
+    auto now = get<ethtool_channels>(socket_.get(), interface, ETHTOOL_GCHANNELS);
+    if (!now)
+        return std::unexpected(now.error());
+    (now->max_tx ? now->tx_count : now->combined_count) = queues;
+    return call(socket_.get(), interface, ETHTOOL_SCHANNELS, *now);
+}
+
+io::Result<void> Ethtool::setModeration(const std::string &interface,
+                                        const Moderation &moderation) const
+{
+    auto now = get<ethtool_coalesce>(socket_.get(), interface, ETHTOOL_GCOALESCE);
+    if (!now)
+        return std::unexpected(now.error());
+    now->rx_coalesce_usecs = moderation.rxUsecs;
+    now->rx_max_coalesced_frames = moderation.rxFrames;
+    now->tx_coalesce_usecs = moderation.txUsecs;
+    now->tx_max_coalesced_frames = moderation.txFrames;
+    now->use_adaptive_rx_coalesce = moderation.rxAdaptive ? 1 : 0;
+    return call(socket_.get(), interface, ETHTOOL_SCOALESCE, *now);
+}
+
+} // namespace openipoib::netlink

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+#include "netlink/ethtool.hpp"
+
+#include <gtest/gtest.h>
+
+namespace openipoib::netlink
+{
+namespace
+{
+
+template <typename T> int code(const io::Result<T> &result)
+{
+    return result ? 0 : result.error().code;
+}
+
+TEST(Ethtool, SaysWhatIsNotThere)
+{
+    const auto ethtool = Ethtool::open();
+    ASSERT_TRUE(ethtool) << ethtool.error().text();
+    // The loopback interface has rings and queues of no kind.
+    EXPECT_EQ(code(ethtool->rings("lo")), EOPNOTSUPP);
+    EXPECT_EQ(code(ethtool->queues("lo")), EOPNOTSUPP);
+    EXPECT_EQ(code(ethtool->moderation("lo")), EOPNOTSUPP);
+    EXPECT_EQ(code(ethtool->rings("no-such-device")), ENODEV);
+    EXPECT_EQ(code(ethtool->rings("")), EINVAL);
+    EXPECT_EQ(code(ethtool->rings("sixteencharacter")), EINVAL);
+}
+
+} // namespace
+} // namespace openipoib::netlink
