@@ -2,6 +2,7 @@
 #include "conf/openib/commands.hpp"
 
 #include "conf/openib/document.hpp"
+#include "conf/openib/restore.hpp"
 #include "conf/openib/stack.hpp"
 
 #include <fmt/format.h>
@@ -113,12 +114,14 @@ Exit Commands::start()
             out_ << "not started: ONBOOT=no\n";
         return Exit::done;
     }
-    return perform(
+    const Exit started = perform(
         "start",
         [this](const State &state, const Failed &failed) {
             return planStart(settings_, state, failed);
         },
         OnFailure::goOn);
+    forget({});
+    return started;
 }
 
 Exit Commands::refusedUnless(bool allowed, std::string_view otherwise)
@@ -176,12 +179,39 @@ Exit Commands::restart()
 
 Exit Commands::apply(const std::string &device)
 {
-    return perform(
+    const Exit applied = perform(
         "apply",
         [this, &device](const State &state, const Failed &failed) {
             return planApply(settings_, state, failed, device);
         },
         OnFailure::goOn);
+    forget(device);
+    return applied;
+}
+
+Exit Commands::keep()
+{
+    return perform(
+        "keep", [](const State &state, const Failed &failed) { return planKeep(state, failed); },
+        OnFailure::goOn);
+}
+
+// What has been restored is so once: what is changed by hand from now on stays.
+void Commands::forget(const std::string &device)
+{
+    if (options_.dryRun)
+        return;
+    const auto state = system_.read();
+    if (!state)
+        return;
+    if (!state->keptWrong.empty())
+        err_ << "openib: " << state->keptWrong << "; nothing is restored from it\n";
+    const Kept left = withoutRestored(*state, device);
+    if (left.size() == state->kept.size() && state->keptWrong.empty())
+        return;
+    const Step step = keepStep(left);
+    if (const auto kept = system_.execute(step); !kept)
+        err_ << "openib: failed: " << failureText(step, kept.error()) << '\n';
 }
 
 Exit Commands::status()

@@ -36,6 +36,8 @@ class Commands
     [[nodiscard]] Exit stop();
     [[nodiscard]] Exit restart();
     [[nodiscard]] Exit apply(const std::string &device);
+    // Before ib_ipoib is unloaded; needs no configuration.
+    [[nodiscard]] Exit keep();
     [[nodiscard]] Exit status();
     [[nodiscard]] Exit show();
     // What is asked before something is done: by the service ("boot"), which
@@ -52,6 +54,7 @@ class Commands
   private:
     [[nodiscard]] Exit perform(std::string_view action, const PlanFunction &plan,
                                OnFailure onFailure);
+    void forget(const std::string &device);
     [[nodiscard]] Exit unreadable(const io::Error &error);
     [[nodiscard]] Exit refusedUnless(bool allowed, std::string_view otherwise);
     [[nodiscard]] Exit allowsStop();

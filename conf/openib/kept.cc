@@ -17,6 +17,7 @@ namespace
 using Json = nlohmann::json;
 
 constexpr unsigned version = 1;
+constexpr std::uint64_t maxIndex = std::numeric_limits<int>::max();
 constexpr std::uint64_t maxMtu = 65520; // connected mode
 constexpr std::uint64_t maxPkey = 0xFFFF;
 constexpr std::uint64_t maxNumber = std::numeric_limits<std::uint32_t>::max();
@@ -117,6 +118,7 @@ Interface readInterface(Reader &from)
 {
     Interface interface;
     interface.name = from.name("name");
+    interface.index = static_cast<int>(from.number("index", maxIndex));
     interface.mtu = static_cast<unsigned>(from.number("mtu", maxMtu));
     interface.pkey = static_cast<std::uint16_t>(from.number("pkey", maxPkey));
     if (from.has("parent"))
@@ -131,7 +133,10 @@ Interface readInterface(Reader &from)
 
 Json document(const Interface &interface)
 {
-    Json out{{"name", interface.name}, {"mtu", interface.mtu}, {"pkey", interface.pkey}};
+    Json out{{"name", interface.name},
+             {"index", interface.index},
+             {"mtu", interface.mtu},
+             {"pkey", interface.pkey}};
     if (!interface.parent.empty())
         out["parent"] = interface.parent;
     if (interface.connected)

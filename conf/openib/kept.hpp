@@ -14,7 +14,7 @@ namespace openipoib::openib
 {
 
 // Of an Interface only what somebody can set is kept: mode, MTU (bytes), umcast,
-// rings, queues, moderation; and name, P_Key and parent, to make a child again.
+// rings, queues, moderation; name, P_Key and parent, to make a child again; and its index.
 using Kept = std::vector<Interface>;
 
 // The document, a line of JSON with its version. Interfaces whose names are not

@@ -166,6 +166,7 @@ std::vector<Interface> readInterfaces(const Roots &roots, const std::vector<netl
         const std::string path = roots.sys + "/class/net/" + link.name;
         Interface interface;
         interface.name = link.name;
+        interface.index = link.index;
         interface.mtu = link.mtu;
         interface.up = link.isUp();
         interface.running = link.isRunning();
@@ -179,6 +180,8 @@ std::vector<Interface> readInterfaces(const Roots &roots, const std::vector<netl
         const std::string mode = io::readLine(path + "/mode");
         if (!mode.empty())
             interface.connected = mode == "connected";
+        if (const std::string umcast = io::readLine(path + "/umcast"); !umcast.empty())
+            interface.umcast = umcast == "1";
         const std::string gid = hexadecimal(link.gid());
         for (const auto &hca : hcas)
             for (const auto &port : hca.ports)

@@ -2,6 +2,7 @@
 #include "conf/openib/linux_system.hpp"
 
 #include "conf/openib/plan.hpp"
+#include "conf/openib/restore.hpp"
 #include "conf/openib/stack.hpp"
 #include "ib/ipoib_mode.hpp"
 #include "io/file.hpp"
@@ -9,6 +10,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -18,6 +20,10 @@ namespace openipoib::openib
 
 namespace
 {
+
+// Until the machine is started anew
+constexpr auto keptFolder = "/run/openib";
+constexpr auto keptFile = "/run/openib/settings.json";
 
 bool hasSystemd()
 {
@@ -42,6 +48,28 @@ io::Result<void> stopHa(const Roots &roots)
     return {};
 }
 
+void readKeptSettings(State &state)
+{
+    const auto text = io::readFile(keptFile);
+    if (!text) {
+        if (text.error().code != ENOENT)
+            state.keptWrong = text.error().text();
+        return;
+    }
+    auto kept = readKept(*text);
+    if (kept)
+        state.kept = std::move(*kept);
+    else
+        state.keptWrong = fmt::format("{}: {}", keptFile, kept.error().context);
+}
+
+io::Result<void> keepSettings(const Step &step)
+{
+    if (::mkdir(keptFolder, 0700) < 0 && errno != EEXIST)
+        return io::systemFail(keptFolder);
+    return io::replaceFile(keptFile, step.value);
+}
+
 } // namespace
 
 io::Result<LinuxSystem> LinuxSystem::open()
@@ -49,7 +77,10 @@ io::Result<LinuxSystem> LinuxSystem::open()
     auto socket = netlink::Socket::open();
     if (!socket)
         return std::unexpected(socket.error());
-    return LinuxSystem(std::move(*socket));
+    auto ethtool = netlink::Ethtool::open();
+    if (!ethtool)
+        return std::unexpected(ethtool.error());
+    return LinuxSystem(std::move(*socket), std::move(*ethtool));
 }
 
 io::Result<State> LinuxSystem::read()
@@ -60,6 +91,9 @@ io::Result<State> LinuxSystem::read()
     State state;
     state.hcas = readHcas(roots_);
     state.interfaces = readInterfaces(roots_, *links, state.hcas);
+    for (auto &interface : state.interfaces)
+        readQueues(interface);
+    readKeptSettings(state);
     state.bonds = readBonds(*links);
     state.modules = readModules(roots_);
     const auto look = [&](std::string_view module) {
@@ -87,6 +121,17 @@ io::Result<State> LinuxSystem::read()
     return state;
 }
 
+// A driver that has none of it says so.
+void LinuxSystem::readQueues(Interface &interface) const
+{
+    if (const auto rings = ethtool_.rings(interface.name))
+        interface.rings = *rings;
+    if (const auto queues = ethtool_.queues(interface.name))
+        interface.queues = *queues;
+    if (const auto moderation = ethtool_.moderation(interface.name))
+        interface.moderation = *moderation;
+}
+
 io::Result<void> LinuxSystem::setMtu(const Step &step)
 {
     const auto link = netlink::findLink(socket_, step.target);
@@ -99,15 +144,17 @@ io::Result<void> LinuxSystem::addChild(const Step &step)
 {
     // A child made through sysfs has a mode file of its own, one made over
     // netlink need not have.
-    const std::string path = roots_.sys + "/class/net/" + step.target + "/create_child";
-    auto written = io::writeFile(path, "0x" + step.value + "\n");
-    if (written || written.error().code != ENOENT)
-        return written;
+    if (step.arguments.empty()) {
+        const std::string path = roots_.sys + "/class/net/" + step.target + "/create_child";
+        auto written = io::writeFile(path, "0x" + step.value + "\n");
+        if (written || written.error().code != ENOENT)
+            return written;
+    }
     const auto parent = netlink::findLink(socket_, step.target);
     if (!parent)
         return std::unexpected(parent.error());
     const auto pkey = static_cast<std::uint16_t>(std::stoul(step.value, nullptr, 16));
-    return netlink::addIpoibChild(socket_, *parent, step.target + "." + step.value, pkey);
+    return netlink::addIpoibChild(socket_, *parent, childName(step), pkey);
 }
 
 io::Result<void> LinuxSystem::describe(const Step &step) const
@@ -136,6 +183,16 @@ io::Result<void> LinuxSystem::execute(const Step &step)
         return ib::setMode(roots_.sys, step.target, step.value);
     case StepKind::setMtu:
         return setMtu(step);
+    case StepKind::setUmcast:
+        return io::writeFile(roots_.sys + "/class/net/" + step.target + "/umcast", step.value);
+    case StepKind::setRings:
+        return ethtool_.setRings(step.target, ringsIn(step));
+    case StepKind::setQueues:
+        return ethtool_.setQueues(step.target, static_cast<std::uint32_t>(std::stoul(step.value)));
+    case StepKind::setModeration:
+        return ethtool_.setModeration(step.target, moderationIn(step));
+    case StepKind::keepSettings:
+        return keepSettings(step);
     case StepKind::raiseSysctl:
         return io::writeFile(sysctlPath(roots_, step.target), step.value);
     case StepKind::startHa:

@@ -20,20 +20,25 @@ class LinuxSystem final : public System
 
     LinuxSystem(LinuxSystem &&other) noexcept
         : roots_(std::move(other.roots_)), modules_(std::move(other.modules_)),
-          socket_(std::move(other.socket_))
+          socket_(std::move(other.socket_)), ethtool_(std::move(other.ethtool_))
     {
     }
 
   private:
-    explicit LinuxSystem(netlink::Socket socket) : socket_(std::move(socket)) {}
+    LinuxSystem(netlink::Socket socket, netlink::Ethtool ethtool)
+        : socket_(std::move(socket)), ethtool_(std::move(ethtool))
+    {
+    }
 
     [[nodiscard]] io::Result<void> setMtu(const Step &step);
     [[nodiscard]] io::Result<void> addChild(const Step &step);
+    void readQueues(Interface &interface) const;
     [[nodiscard]] io::Result<void> describe(const Step &step) const;
 
     Roots roots_;
     Modules modules_;
     netlink::Socket socket_;
+    netlink::Ethtool ethtool_;
 };
 
 } // namespace openipoib::openib

@@ -61,6 +61,7 @@ void describe(CLI::App &app, openib::Options &options, Command &command)
     add("restart", "stop and start")->add_flag("--force", options.force, "even if it is in use");
     add("apply", "set up interfaces and adapters that are there")
         ->add_option("DEV", command.argument, "only this one");
+    add("keep", "remember what the interfaces have, for when ib_ipoib is loaded again");
     add("check-config", "say what the configuration file lacks")
         ->add_option("FILE", options.file, "another file");
     add("show", "the settings that the configuration file makes");
@@ -71,6 +72,14 @@ void describe(CLI::App &app, openib::Options &options, Command &command)
         ->check(CLI::IsMember({"boot", "ipoib", "stop"}));
     app.footer("Exit status: 0 done, 1 usage, 2 done in part or not as configured, 3 not started,\n"
                "4 not root, 5 a module failed, 6 the configuration file is broken, 7 refused.");
+}
+
+bool isAllowed(const Command &command, const openib::Options &options)
+{
+    const bool allowed = options.dryRun || ::geteuid() == 0;
+    if (!allowed)
+        std::cerr << "openib: only root can " << command.name << " it; try --dry-run\n";
+    return allowed;
 }
 
 Exit execute(const Command &command, const openib::Options &options)
@@ -87,6 +96,8 @@ Exit execute(const Command &command, const openib::Options &options)
     if (command.name == "allows")
         return commands.allows(command.argument, text, environment(),
                                command.argument == "boot" && isBooting());
+    if (command.name == "keep")
+        return isAllowed(command, options) ? commands.keep() : Exit::notPermitted;
     const Exit configured = commands.configure(text, environment());
     if (command.name == "status")
         return configured == Exit::done ? commands.status()
@@ -97,11 +108,9 @@ Exit execute(const Command &command, const openib::Options &options)
         return commands.show();
 
     io::UniqueFd lock;
+    if (!isAllowed(command, options))
+        return Exit::notPermitted;
     if (!options.dryRun) {
-        if (::geteuid() != 0) {
-            std::cerr << "openib: only root can " << command.name << " it; try --dry-run\n";
-            return Exit::notPermitted;
-        }
         auto taken = io::lockFile(lockPath, io::IfLocked::wait);
         if (!taken) {
             std::cerr << "openib: " << taken.error().text() << '\n';

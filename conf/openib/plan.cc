@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include "conf/openib/plan.hpp"
 
+#include "conf/openib/kept.hpp"
+#include "conf/openib/restore.hpp"
 #include "conf/openib/stack.hpp"
 
 #include <fmt/format.h>
@@ -40,8 +42,13 @@ class Planner
   private:
     void add(Step step)
     {
-        if (!failed_.contains(step))
+        if (!failed_.contains(step) && std::ranges::find(plan_.steps, step) == plan_.steps.end())
             plan_.steps.push_back(std::move(step));
+    }
+    void addAll(const std::vector<Step> &steps)
+    {
+        for (const auto &step : steps)
+            add(step);
     }
     [[nodiscard]] bool done() const { return !plan_.steps.empty(); }
 
@@ -49,11 +56,16 @@ class Planner
     void adapterModules();
     void upperModules();
     void describe(const std::string &only);
+    // What is to be given back to an interface; one that has been there all the time has it
+    [[nodiscard]] const Interface *keptOf(const Interface &interface) const;
+    void keptChildren(const std::string &only);
     void children(const std::string &only);
     void modes(const std::string &only);
     void mode(const Interface &interface);
     void mtus(const std::string &only);
+    [[nodiscard]] std::optional<unsigned> wantedMtu(const Interface &interface) const;
     void mtu(const Interface &interface);
+    void queues(const std::string &only);
     void limits();
     void highAvailability();
     void bonds(const std::string &only);
@@ -108,6 +120,28 @@ void Planner::describe(const std::string &only)
     }
 }
 
+const Interface *Planner::keptOf(const Interface &interface) const
+{
+    const Interface *kept = state_.wasKept(interface.name);
+    return kept && kept->index != interface.index ? kept : nullptr;
+}
+
+// A child that is missing below a parent that is not was deleted, unless the parent is a
+// new one.
+void Planner::keptChildren(const std::string &only)
+{
+    for (const auto &child : state_.kept) {
+        const Interface *parent = state_.interface(child.parent);
+        if (!parent || !keptOf(*parent) || state_.interface(child.name) ||
+            (!only.empty() && only != child.parent))
+            continue;
+        Step step{StepKind::addChild, child.parent, fmt::format("{:04x}", child.pkey), {}};
+        if (childName(step) != child.name)
+            step.arguments = {child.name};
+        add(std::move(step));
+    }
+}
+
 void Planner::children(const std::string &only)
 {
     for (const auto &[parent, pkeys] : settings_.childrenOf) {
@@ -133,8 +167,11 @@ void Planner::children(const std::string &only)
 void Planner::mode(const Interface &interface)
 {
     const auto wanted = settings_.modeFor(interface.name);
-    if (!wanted)
+    if (!wanted) {
+        if (const Interface *kept = keptOf(interface))
+            addAll(restoreMode(*kept, interface));
         return;
+    }
     const bool connected = *wanted != conf::Mode::datagram;
     if (interface.connected.value_or(false) == connected)
         return;
@@ -153,13 +190,21 @@ void Planner::modes(const std::string &only)
 
 // In connected mode the wanted MTU, or the largest when the mode was asked for.
 // In datagram mode an MTU that only connected mode can have is none.
+std::optional<unsigned> Planner::wantedMtu(const Interface &interface) const
+{
+    if (const auto asked = settings_.mtuFor(interface.name))
+        return asked;
+    const auto mode = settings_.modeFor(interface.name);
+    if (interface.connected.value_or(false) && mode && *mode != conf::Mode::datagram)
+        return conf::maxConnectedMtu;
+    const Interface *kept = keptOf(interface);
+    return kept ? ownMtu(*kept) : std::nullopt;
+}
+
 void Planner::mtu(const Interface &interface)
 {
-    auto wanted = settings_.mtuFor(interface.name);
+    const auto wanted = wantedMtu(interface);
     const bool connected = interface.connected.value_or(false);
-    const auto mode = settings_.modeFor(interface.name);
-    if (!wanted && connected && mode && *mode != conf::Mode::datagram)
-        wanted = conf::maxConnectedMtu;
     if (!wanted || *wanted == interface.mtu || (!connected && *wanted > conf::maxDatagramMtu))
         return;
     add({StepKind::setMtu, interface.name, std::to_string(*wanted), {}});
@@ -170,6 +215,14 @@ void Planner::mtus(const std::string &only)
     for (const auto &interface : state_.interfaces)
         if (only.empty() || only == interface.name)
             mtu(interface);
+}
+
+void Planner::queues(const std::string &only)
+{
+    for (const auto &interface : state_.interfaces)
+        if (const Interface *kept = keptOf(interface);
+            kept && (only.empty() || only == interface.name))
+            addAll(restoreQueues(*kept, interface));
 }
 
 void Planner::limits()
@@ -232,11 +285,15 @@ void Planner::devices(const std::string &only)
 {
     if (describe(only); done())
         return;
+    if (keptChildren(only); done())
+        return;
     if (children(only); done())
         return;
     if (modes(only); done())
         return;
     if (mtus(only); done())
+        return;
+    if (queues(only); done())
         return;
     const bool inHa =
         settings_.ha && (settings_.ha->primary == only || settings_.ha->secondary == only);
@@ -312,6 +369,14 @@ Plan planStop(const conf::Settings &settings, const State &state, const Failed &
     return Planner(settings, state, failed).stop();
 }
 
+Plan planKeep(const State &state, const Failed &failed)
+{
+    const Step step = keepStep(worthKeeping(state));
+    if (failed.contains(step) || (state.keptWrong.empty() && step.value == keptText(state.kept)))
+        return {};
+    return {.steps = {step}, .problems = {}};
+}
+
 std::vector<std::string> refusals(const conf::Settings &settings, const State &state)
 {
     std::vector<std::string> why = state.users;
@@ -352,7 +417,8 @@ void predict(const Step &step, State &state)
     case StepKind::addChild:
         if (found) {
             Interface child = *interface;
-            child.name += "." + step.value;
+            child.name = childName(step);
+            child.index = 0;
             child.parent = step.target;
             child.pkey = static_cast<std::uint16_t>(std::stoul(step.value, nullptr, 16));
             state.interfaces.push_back(std::move(child));
@@ -366,6 +432,17 @@ void predict(const Step &step, State &state)
     case StepKind::setMtu:
         if (found)
             interface->mtu = static_cast<unsigned>(std::stoul(step.value));
+        break;
+    case StepKind::setUmcast:
+    case StepKind::setRings:
+    case StepKind::setQueues:
+    case StepKind::setModeration:
+        if (found)
+            predictRestored(step, *interface);
+        break;
+    case StepKind::keepSettings:
+        state.kept = readKept(step.value).value_or(Kept());
+        state.keptWrong.clear();
         break;
     case StepKind::raiseSysctl:
         state.sysctls[step.target] = std::stoull(step.value);

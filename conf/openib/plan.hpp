@@ -33,6 +33,9 @@ using Failed = std::set<Step>; // steps that are not tried again
 [[nodiscard]] Plan planStop(const conf::Settings &settings, const State &state,
                             const Failed &failed);
 
+// Keep what the interfaces have, and what was kept of those that are not there.
+[[nodiscard]] Plan planKeep(const State &state, const Failed &failed);
+
 // Why a stop is refused, in words; empty: it is not.
 [[nodiscard]] std::vector<std::string> refusals(const conf::Settings &settings, const State &state);
 

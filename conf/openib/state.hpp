@@ -34,6 +34,7 @@ struct Hca {
 
 struct Interface {
     std::string name;
+    int index = 0;                 // of the kernel's; one that comes later has another
     std::optional<bool> connected; // nullopt: the driver has no modes
     unsigned mtu = 0;
     std::uint16_t pkey = 0xFFFF;
@@ -65,11 +66,21 @@ struct State {
     std::map<std::string, std::set<std::string>, std::less<>> bonds; // and their slaves
     std::map<std::string, std::uint64_t, std::less<>> sysctls;
     bool haRunning = false;
+    // What interfaces had that may be gone since
+    std::vector<Interface> kept;
+    std::string keptWrong;          // why the document about them cannot be used
     std::vector<std::string> users; // of the stack, in words: "opensm (pid 12) uses umad0"
 
     [[nodiscard]] const Interface *interface(std::string_view name) const
     {
         for (const auto &one : interfaces)
+            if (one.name == name)
+                return &one;
+        return nullptr;
+    }
+    [[nodiscard]] const Interface *wasKept(std::string_view name) const
+    {
+        for (const auto &one : kept)
             if (one.name == name)
                 return &one;
         return nullptr;

@@ -7,6 +7,11 @@
 namespace openipoib::openib
 {
 
+std::string childName(const Step &step)
+{
+    return step.arguments.empty() ? step.target + "." + step.value : step.arguments.front();
+}
+
 std::string text(const Step &step)
 {
     switch (step.kind) {
@@ -17,13 +22,26 @@ std::string text(const Step &step)
     case StepKind::describeNode:
         return fmt::format("describe {} as '{}'", step.target, step.value);
     case StepKind::addChild:
-        return fmt::format("add {}.{}, P_Key 0x{}", step.target, step.value, step.value);
+        return fmt::format("add {}, P_Key 0x{}", childName(step), step.value);
     case StepKind::setMode:
         return fmt::format("set {} to {} mode", step.target, step.value);
     case StepKind::tryMode:
         return fmt::format("set {} to {} mode if it can", step.target, step.value);
     case StepKind::setMtu:
         return fmt::format("set the MTU of {} to {}", step.target, step.value);
+    case StepKind::setUmcast:
+        return fmt::format("set umcast of {} to {}", step.target, step.value);
+    case StepKind::setRings:
+        return fmt::format("set the rings of {} to {}", step.target,
+                           fmt::join(step.arguments, " and "));
+    case StepKind::setQueues:
+        return fmt::format("set the queues of {} to {}", step.target, step.value);
+    case StepKind::setModeration:
+        return fmt::format("set the moderation of {} to {}", step.target,
+                           fmt::join(step.arguments, ", "));
+    case StepKind::keepSettings:
+        return fmt::format("keep the settings of {}",
+                           step.target.empty() ? "no interface" : step.target);
     case StepKind::raiseSysctl:
         return fmt::format("raise {} to {}", step.target, step.value);
     case StepKind::startHa:

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <memory>
 
 namespace openipoib::io
@@ -53,6 +54,23 @@ Result<void> writeFile(const std::string &path, std::string_view text)
         return systemFail(path);
     if (static_cast<std::size_t>(written) != text.size())
         return fail(EIO, path);
+    return {};
+}
+
+Result<void> replaceFile(const std::string &path, std::string_view text)
+{
+    const std::string fresh = path + ".new";
+    const UniqueFd fd(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    if (!fd)
+        return systemFail(fresh);
+    while (!text.empty()) {
+        const ssize_t wrote = ::write(fd.get(), text.data(), text.size());
+        if (wrote < 0 && errno != EINTR)
+            return systemFail(fresh);
+        text.remove_prefix(wrote > 0 ? static_cast<std::size_t>(wrote) : 0);
+    }
+    if (::rename(fresh.c_str(), path.c_str()) < 0)
+        return systemFail(path);
     return {};
 }
 

@@ -21,6 +21,10 @@ namespace openipoib::io
 // an error.
 [[nodiscard]] Result<void> writeFile(const std::string &path, std::string_view text);
 
+// Make or replace a file that only its owner reads: there is the old text or the new one
+// at any moment, and all of it.
+[[nodiscard]] Result<void> replaceFile(const std::string &path, std::string_view text);
+
 // The names in a folder, sorted, without "." and ".."; none when there is none.
 [[nodiscard]] std::vector<std::string> folder(const std::string &path);
 

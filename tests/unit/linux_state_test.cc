@@ -71,6 +71,7 @@ TEST_F(LinuxState, HcasAndInterfaces)
     put(hca + "/ports/1/gids/0", "fe80:0000:0000:0000:5054:00ff:fe1b:0100\n");
     put("sys/class/net/ib0/mode", "connected\n");
     put("sys/class/net/ib0/pkey", "0xffff\n");
+    put("sys/class/net/ib0/umcast", "1\n");
     put("sys/class/net/ib0.8001/pkey", "0x8001\n");
     put("sys/class/net/ib0.8001/parent", "ib0\n");
 
@@ -93,10 +94,13 @@ TEST_F(LinuxState, HcasAndInterfaces)
     ASSERT_EQ(interfaces.size(), 2u);
     EXPECT_EQ(interfaces[0].name, "ib0");
     EXPECT_EQ(interfaces[0].connected, true);
+    EXPECT_EQ(interfaces[0].umcast, true);
+    EXPECT_EQ(interfaces[0].index, 3);
     EXPECT_EQ(interfaces[0].hca, "sib0");
     EXPECT_EQ(interfaces[0].port, 1u);
     EXPECT_EQ(interfaces[0].master, "bond0");
     EXPECT_FALSE(interfaces[1].connected) << "no mode file";
+    EXPECT_FALSE(interfaces[1].umcast) << "no such file";
     EXPECT_EQ(interfaces[1].parent, "ib0");
     EXPECT_EQ(interfaces[1].pkey, 0x8001);
     EXPECT_EQ(readBonds(links).at("bond0"), std::set<std::string>{"ib0"});
@@ -155,6 +159,12 @@ TEST_F(LinuxState, Files)
     EXPECT_TRUE(io::writeFile((top / "a").string(), "new"));
     EXPECT_EQ(io::readLine((top / "a").string()), "new");
     EXPECT_EQ(io::writeFile("/dev/full", "x").error().code, ENOSPC);
+    EXPECT_TRUE(io::replaceFile((top / "c").string(), "first, and longer"));
+    EXPECT_TRUE(io::replaceFile((top / "c").string(), "second"));
+    EXPECT_EQ(io::readLine((top / "c").string()), "second");
+    EXPECT_EQ(std::filesystem::status(top / "c").permissions(),
+              std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+    EXPECT_EQ(io::replaceFile((top / "none/c").string(), "x").error().code, ENOENT);
 }
 
 TEST(Process, StatusAndOutput)

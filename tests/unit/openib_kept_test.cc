@@ -12,6 +12,7 @@ Interface child()
 {
     Interface interface;
     interface.name = "ib0.8001";
+    interface.index = 7;
     interface.parent = "ib0";
     interface.pkey = 0x8001;
     interface.mtu = 60000;
@@ -26,7 +27,8 @@ Interface child()
 // A document with one interface that also has this.
 std::string with(const std::string &what)
 {
-    return R"({"version":1,"interfaces":[{"name":"ib0","mtu":2044,"pkey":65535)" + what + "}]}";
+    return R"({"version":1,"interfaces":[{"name":"ib0","index":2,"mtu":2044,"pkey":65535)" + what +
+           "}]}";
 }
 
 TEST(OpenibKept, RoundTrip)
@@ -45,6 +47,7 @@ TEST(OpenibKept, RoundTrip)
     const Interface &back = (*kept)[1];
     const Interface sent = child();
     EXPECT_EQ(back.name, sent.name);
+    EXPECT_EQ(back.index, sent.index);
     EXPECT_EQ(back.parent, sent.parent);
     EXPECT_EQ(back.pkey, sent.pkey);
     EXPECT_EQ(back.mtu, sent.mtu);
@@ -82,8 +85,8 @@ TEST(OpenibKept, HostileDocuments)
           std::string(R"({"version":"1","interfaces":[]})"),
           std::string(R"({"version":1,"interfaces":{}})"),
           std::string(R"({"version":1,"interfaces":[7]})"),
-          std::string(R"({"version":1,"interfaces":[{"mtu":2044,"pkey":1}]})"),
-          std::string(R"({"version":1,"interfaces":[{"name":"ib0","pkey":1}]})"),
+          std::string(R"({"version":1,"interfaces":[{"index":2,"mtu":2044,"pkey":1}]})"),
+          std::string(R"({"version":1,"interfaces":[{"name":"ib0","index":2,"pkey":1}]})"),
           std::string(100000, '['),
           with(R"(,"connected":1)"),
           with(R"(,"umcast":"1")"),
@@ -94,6 +97,8 @@ TEST(OpenibKept, HostileDocuments)
           with(R"(,"queues":4294967296)"),
           with(R"(,"queues":99999999999999999999999)"),
           with(R"(,"mtu":65521)"),
+          with(R"(,"index":-1)"),
+          with(R"(,"index":2147483648)"),
           with(R"(,"pkey":65536)"),
           with(R"(,"moderation":{"rx-usecs":1})"),
           with(R"(,"parent":7)")}) {
@@ -111,8 +116,9 @@ TEST(OpenibKept, NamesThatNoInterfaceHas)
         EXPECT_FALSE(readKept(with(R"(,"parent":")" + std::string(name) + '"'))) << name;
     }
     EXPECT_TRUE(readKept(with(R"(,"name":"fifteen-letters")")));
-    const auto twice = readKept(R"({"version":1,"interfaces":[{"name":"ib0","mtu":1,"pkey":1},)"
-                                R"({"name":"ib0","mtu":1,"pkey":1}]})");
+    const auto twice =
+        readKept(R"({"version":1,"interfaces":[{"name":"ib0","index":2,"mtu":1,"pkey":1},)"
+                 R"({"name":"ib0","index":2,"mtu":1,"pkey":1}]})");
     ASSERT_FALSE(twice);
     EXPECT_EQ(twice.error().context, "ib0 is there twice");
 }

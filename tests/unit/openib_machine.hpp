@@ -20,6 +20,7 @@ class Machine final : public System
     bool hasConnectedMode = true;
     std::set<Step> ineffective;
     std::vector<std::string> log;
+    int lastIndex = 1;
 
     // Two ports, nothing loaded.
     Machine()
@@ -62,6 +63,9 @@ class Machine final : public System
         predict(step, state);
         if (step.kind == StepKind::loadModule && step.target == "ib_ipoib")
             state.interfaces = plugged;
+        for (auto &one : state.interfaces)
+            if (!one.index)
+                one.index = ++lastIndex;
         return {};
     }
 };

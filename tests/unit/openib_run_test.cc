@@ -36,7 +36,21 @@ class OpenibTest : public testing::Test
             return commands.restart();
         if (command == "apply")
             return commands.apply(device);
+        if (command == "keep")
+            return commands.keep();
         return commands.status();
+    }
+
+    // What an administrator does by hand, and modprobe -r and modprobe after it
+    Interface &interface(const std::string &name)
+    {
+        return *std::ranges::find(machine.state.interfaces, name, &Interface::name);
+    }
+    void reloadDriver()
+    {
+        EXPECT_EQ(run("keep", ""), Exit::done) << err.str();
+        predict({StepKind::unloadModule, "ib_ipoib", {}, {}}, machine.state);
+        EXPECT_TRUE(machine.execute({StepKind::loadModule, "ib_ipoib", {}, {}}));
     }
 
     // What openib answers the service, modprobe or openibd with this file.
@@ -325,6 +339,143 @@ TEST_F(OpenibTest, StopEndsHaAndBondsFirst)
     EXPECT_EQ(machine.log.front(), "remove bond0");
     EXPECT_EQ(run("restart", bonds), Exit::done);
     EXPECT_TRUE(machine.state.bonds.contains("bond0"));
+}
+
+// All that can be set of ib0, by hand
+void setByHand(Interface &ib0)
+{
+    ib0.connected = true;
+    ib0.mtu = 30000;
+    ib0.umcast = true;
+    ib0.rings = netlink::Rings{512, 256};
+    ib0.queues = 4;
+    ib0.moderation = netlink::Moderation{8, 16, 0, 32, true};
+}
+
+TEST_F(OpenibTest, WhatWasSetByHandOutlivesTheModule)
+{
+    for (auto &one : machine.plugged) {
+        one.umcast = false;
+        one.rings = netlink::Rings{128, 128};
+        one.queues = 1;
+        one.moderation = netlink::Moderation{};
+    }
+    ASSERT_EQ(run("start", ""), Exit::done);
+    setByHand(interface("ib0"));
+    reloadDriver();
+    EXPECT_EQ(interface("ib0").connected, false);
+    EXPECT_EQ(run("status", ""), Exit::degraded) << "something is not as it was";
+    EXPECT_EQ(run("apply", ""), Exit::done) << err.str();
+    EXPECT_EQ(machine.log, (Lines{"set ib0 to connected mode", "set the MTU of ib0 to 30000",
+                                  "set umcast of ib0 to 1", "set the rings of ib0 to 512 and 256",
+                                  "set the queues of ib0 to 4",
+                                  "set the moderation of ib0 to 8, 16, 0, 32, adaptive",
+                                  "keep the settings of no interface"}));
+    EXPECT_EQ(interface("ib0").moderation, (netlink::Moderation{8, 16, 0, 32, true}));
+    // It is given back once.
+    interface("ib0").umcast = false;
+    EXPECT_EQ(run("apply", ""), Exit::done);
+    EXPECT_EQ(machine.log, Lines{});
+}
+
+TEST_F(OpenibTest, TheFileCountsMoreThanWhatWasKept)
+{
+    ASSERT_EQ(run("start", ""), Exit::done);
+    setByHand(interface("ib0"));
+    reloadDriver();
+    EXPECT_EQ(run("apply", "SET_IPOIB_CM=no\nIPOIB_MTU_ib0=1500\n"), Exit::done) << err.str();
+    EXPECT_EQ(interface("ib0").connected, false);
+    EXPECT_EQ(interface("ib0").mtu, 1500u);
+    setByHand(interface("ib0"));
+    reloadDriver();
+    EXPECT_EQ(run("apply", "SET_IPOIB_CM=yes\n"), Exit::done) << err.str();
+    EXPECT_EQ(interface("ib0").mtu, 65520u);
+}
+
+TEST_F(OpenibTest, OfAnInterfaceThatWasThereAllTheTimeNothingIsChanged)
+{
+    ASSERT_EQ(run("start", ""), Exit::done);
+    setByHand(interface("ib0"));
+    ASSERT_EQ(run("keep", ""), Exit::done);
+    EXPECT_EQ(run("keep", ""), Exit::done);
+    EXPECT_EQ(machine.log, Lines{}) << "all of it is kept";
+    interface("ib0").connected = false;
+    EXPECT_EQ(run("apply", ""), Exit::done);
+    EXPECT_EQ(interface("ib0").connected, false);
+    // The MTU of a group may be another one by then.
+    interface("ib0").mtu = 4092;
+    reloadDriver();
+    EXPECT_EQ(run("apply", ""), Exit::done);
+    EXPECT_EQ(interface("ib0").mtu, 2044u);
+}
+
+TEST_F(OpenibTest, ChildrenAreMadeAgain)
+{
+    ASSERT_EQ(run("start", "IPOIB_CHILDREN_ib1=8002\n"), Exit::done);
+    ASSERT_TRUE(machine.execute({StepKind::addChild, "ib0", "8001", {}}));
+    ASSERT_TRUE(machine.execute({StepKind::addChild, "ib0", "8003", {"data0"}}));
+    setByHand(interface("data0"));
+    reloadDriver();
+    ASSERT_FALSE(machine.state.interface("data0"));
+    EXPECT_EQ(run("apply", "IPOIB_CHILDREN_ib1=8002\n"), Exit::done) << err.str();
+    EXPECT_EQ(machine.log,
+              (Lines{"add ib1.8002, P_Key 0x8002", "add ib0.8001, P_Key 0x8001",
+                     "add data0, P_Key 0x8003", "set data0 to connected mode",
+                     "set the MTU of data0 to 30000", "keep the settings of no interface"}));
+    // One that is deleted after it was kept is not.
+    ASSERT_EQ(run("keep", ""), Exit::done);
+    std::erase_if(machine.state.interfaces, [](const auto &one) { return one.name == "data0"; });
+    EXPECT_EQ(run("apply", ""), Exit::done);
+    EXPECT_FALSE(machine.state.interface("data0"));
+    EXPECT_FALSE(machine.state.wasKept("data0"));
+}
+
+TEST_F(OpenibTest, EachInterfaceAsItComes)
+{
+    ASSERT_EQ(run("start", ""), Exit::done);
+    ASSERT_TRUE(machine.execute({StepKind::addChild, "ib0", "8001", {}}));
+    setByHand(interface("ib0.8001"));
+    setByHand(interface("ib1"));
+    machine.plugged.pop_back();
+    reloadDriver();
+    EXPECT_EQ(run("apply", "", "ib0"), Exit::done) << err.str();
+    EXPECT_EQ(run("apply", "", "ib0.8001"), Exit::done) << err.str();
+    EXPECT_EQ(interface("ib0.8001").connected, true);
+    // What has not come back stays kept, also over the next time.
+    reloadDriver();
+    EXPECT_EQ(run("apply", "", "ib0"), Exit::done);
+    machine.state.interfaces.push_back(Machine::port("ib1", 2));
+    EXPECT_EQ(run("apply", "", "ib1"), Exit::done);
+    EXPECT_EQ(interface("ib1").mtu, 30000u);
+}
+
+TEST_F(OpenibTest, WhatCannotBeGivenBackIsSaidOnce)
+{
+    ASSERT_EQ(run("start", ""), Exit::done);
+    ASSERT_TRUE(machine.execute({StepKind::addChild, "ib0", "8001", {}}));
+    setByHand(interface("ib0"));
+    reloadDriver();
+    machine.hasConnectedMode = false;
+    machine.refusals[{StepKind::addChild, "ib0", "8001", {}}] = EOPNOTSUPP;
+    EXPECT_EQ(run("apply", ""), Exit::degraded);
+    EXPECT_TRUE(said("failed: add ib0.8001, P_Key 0x8001")) << err.str();
+    EXPECT_TRUE(said("failed: set ib0 to connected mode")) << err.str();
+    EXPECT_EQ(run("apply", ""), Exit::done) << err.str();
+}
+
+TEST_F(OpenibTest, ADocumentThatIsNoneIsSaidAndReplaced)
+{
+    ASSERT_EQ(run("start", ""), Exit::done);
+    machine.state.keptWrong = "/run/openib/settings.json: no JSON document";
+    EXPECT_EQ(run("apply", ""), Exit::done);
+    EXPECT_TRUE(said("openib: /run/openib/settings.json: no JSON document; nothing is restored "
+                     "from it"))
+        << err.str();
+    EXPECT_EQ(run("apply", ""), Exit::done);
+    EXPECT_EQ(err.str(), "");
+    machine.state.keptWrong = "no JSON document";
+    EXPECT_EQ(run("keep", ""), Exit::done);
+    EXPECT_EQ(machine.log, Lines{"keep the settings of ib0, ib1"});
 }
 
 TEST_F(OpenibTest, DryRunTouchesNothing)

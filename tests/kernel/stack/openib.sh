@@ -45,7 +45,7 @@ modules_in_place() {
 	: >"$folder/modules.builtin"
 	depmod
 	# What guards ib_ipoib in an installed system, with this program.
-	sed "s|@SBINDIR@/openib|$OPENIB -c $conf|" \
+	sed "s|@SBINDIR@/openib|$OPENIB -c $conf|g" \
 		"$STACK/../../../scripts/service/modprobe.conf.in" >/run/modprobe.d/openib.conf
 }
 
@@ -145,6 +145,47 @@ children() {
 	is /sys/class/net/ib0.8001/mtu 2044
 }
 
+# What is set by hand outlives modprobe -r; openib.conf says nothing about it.
+by_hand() {
+	step "set by hand, and the module reloaded"
+	configure 'SET_IPOIB_CM_ib1=no'
+	if [[ $CONNECTED == no ]]; then
+		echo "not with this driver: it has neither children nor modes"
+		return
+	fi
+	ip link add link ib0 name data0 type ipoib pkey 0x8003
+	echo connected >/sys/class/net/data0/mode
+	ip link set data0 mtu 30000
+	echo 1 >/sys/class/net/ib0/umcast
+	ethtool -G ib0 rx 512 tx 256
+	echo connected >/sys/class/net/ib1/mode
+	modprobe -r ib_ipoib
+	! is_loaded || fail "ib_ipoib is still loaded"
+	[[ $(stat -c %a /run/openib) == 700 ]] || fail "/run/openib is $(stat -c %a /run/openib)"
+	modprobe ib_ipoib
+	is /sys/class/net/ib0/umcast 0
+	openib 2 status
+	says "not done     add data0, P_Key 0x8003"
+	openib 0 apply
+	is /sys/class/net/ib0/umcast 1
+	is /sys/class/net/ib0.8001/pkey 0x8001
+	is /sys/class/net/data0/pkey 0x8003
+	is /sys/class/net/data0/mode connected
+	is /sys/class/net/data0/mtu 30000
+	is /sys/class/net/ib1/mode datagram # as openib.conf says
+	ethtool -g ib0 | sed -n '/Current/,$p' | grep -E '^(RX|TX):' | tr -d '\t ' |
+		tr '\n' ' ' | grep -q 'RX:512 TX:256' || fail "the rings: $(ethtool -g ib0)"
+	step "and only once"
+	echo 0 >/sys/class/net/ib0/umcast
+	openib 0 apply
+	is /sys/class/net/ib0/umcast 0
+	step "a document that is none"
+	echo '{"version":1,"interfaces":[{"name":"../x"}]}' >/run/openib/settings.json
+	openib 0 apply
+	says "settings.json: interfaces[0].name is no name of an interface; nothing is restored from it"
+	ip link delete data0
+}
+
 # The script of machines without systemd, by the name that init gives it, too
 sysv() {
 	local script=$STACK/../../../scripts/openibd
@@ -195,6 +236,7 @@ refusals
 start_connected
 hot_plug
 children
+by_hand
 sysv
 stop_in_use
 step "away"
