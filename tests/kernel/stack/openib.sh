@@ -150,7 +150,7 @@ by_hand() {
 	step "set by hand, and the module reloaded"
 	configure 'SET_IPOIB_CM_ib1=no'
 	if [[ $CONNECTED == no ]]; then
-		echo "not with this driver: it has neither children nor modes"
+		echo "not without connected mode"
 		return
 	fi
 	ip link add link ib0 name data0 type ipoib pkey 0x8003
@@ -158,6 +158,7 @@ by_hand() {
 	ip link set data0 mtu 30000
 	echo 1 >/sys/class/net/ib0/umcast
 	ethtool -G ib0 rx 512 tx 256
+	ethtool -L ib0 tx 2
 	echo connected >/sys/class/net/ib1/mode
 	modprobe -r ib_ipoib
 	! is_loaded || fail "ib_ipoib is still loaded"
@@ -175,6 +176,8 @@ by_hand() {
 	is /sys/class/net/ib1/mode datagram # as openib.conf says
 	ethtool -g ib0 | sed -n '/Current/,$p' | grep -E '^(RX|TX):' | tr -d '\t ' |
 		tr '\n' ' ' | grep -q 'RX:512 TX:256' || fail "the rings: $(ethtool -g ib0)"
+	ethtool -l ib0 | sed -n '/Current/,$p' | grep -q '^TX:[[:space:]]*2$' ||
+		fail "the queues: $(ethtool -l ib0)"
 	step "and only once"
 	echo 0 >/sys/class/net/ib0/umcast
 	openib 0 apply
