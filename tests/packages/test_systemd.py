@@ -89,6 +89,18 @@ def test_restart(guest):
     guest.wait(IS_READY, 20)
 
 
+def test_what_is_set_by_hand_outlives_modprobe(guest):
+    guest.run("echo 1 > /sys/class/net/ib1/umcast && "
+              "ip link add link ib1 name data0 type ipoib pkey 0x8001 mode connected umcast 1")
+    guest.run("modprobe -r ib_ipoib")
+    guest.wait("[[ ! -e /sys/class/net/ib1 ]]", 20)
+    guest.run("modprobe ib_ipoib")
+    guest.wait("[[ $(cat /sys/class/net/{ib1,data0}/umcast) = $'1\\n1' ]]", 60)
+    assert guest.read("cat /sys/class/net/data0/pkey") == "0x8001"
+    guest.wait(IS_READY, 60)
+    guest.run("ip link delete data0")
+
+
 def test_no_stop_under_a_subnet_manager(guest):
     guid = guest.read("cat /sys/class/infiniband/sib1/ports/1/gids/0").replace(":", "")[16:]
     guest.run(f"opensm -B -g 0x{guid} > /dev/null 2>&1")
