@@ -24,10 +24,12 @@
  */
 #define LINK_RETRIES		3
 /*
- * 4.096 us * 2^17, half a second. A path may ask for longer, but what nobody answers holds
- * up the transmit queue, and must be given up before the stack takes that for stalled.
+ * 4.096 us * 2^15, an eighth of a second, of which an HCA may make up to four times as much
+ * (IBA vol. 1, 9.7.6.1.3). A path may ask for longer, but what nobody answers holds up the
+ * transmit queue, for all peers: it must be given up before applications notice, let alone
+ * the stack, to which the queue is stalled after five seconds.
  */
-#define LINK_ACK_TIMEOUT_MAX	17
+#define LINK_ACK_TIMEOUT_MAX	15
 /* A receiver without buffers is a slow one, not a dead one. */
 #define LINK_RNR_RETRIES	6
 
