@@ -102,7 +102,7 @@ bool sib_qp_recv_is_spoilt(struct sib_qp *qp)
 }
 
 /* To a copy; sib_tx_run() takes the QP to error if that is impossible. */
-static const struct sib_rwqe *peek_user(struct sib_qp *qp, struct sib_urq *urq)
+static const struct sib_rwqe *user_peek(struct sib_qp *qp, struct sib_urq *urq)
 {
 	if (sib_urq_peek(urq, qp->copy))
 		return qp->copy;
@@ -126,7 +126,7 @@ const struct sib_rwqe *sib_qp_recv_peek(struct sib_qp *qp)
 
 	if (qp->held)
 		return qp->held;
-	return rq->map ? peek_user(qp, &rq->user) : sib_ring_peek(&rq->ring);
+	return rq->map ? user_peek(qp, &rq->user) : sib_ring_peek(&rq->ring);
 }
 
 /**
