@@ -279,13 +279,14 @@ static void conn_back_off(struct ipoib_conn *conn)
 static struct ipoib_path *conn_find_path(struct ipoib_conn *conn)
 {
 	struct ipoib_intf *intf = conn->cm->intf;
+	union ib_gid gid = conn->key.gid;	/* aligned to eight octets here */
 	struct ipoib_dest *dest;
 
 	ipoib_tx_lock_all(intf->dev);
 	rcu_read_lock();
-	dest = ipoib_dest_find(intf, &conn->key.gid);
+	dest = ipoib_dest_find(intf, &gid);
 	if (!dest)
-		dest = ipoib_path_create(intf, &conn->key.gid);
+		dest = ipoib_path_create(intf, &gid);
 	rcu_read_unlock();
 	ipoib_tx_unlock_all(intf->dev);
 	return dest ? ipoib_path_of(dest) : NULL;
@@ -391,7 +392,7 @@ void ipoib_conn_event(struct ipoib_conn *conn, enum ipoib_conn_event event)
 	step = ipoib_conn_step(conn->state, event);
 	if (step.next == conn->state && !step.todo)
 		return;
-	trace_ipoib_connection(conn->cm->intf, &conn->key.gid, be32_to_cpu(conn->key.qpn),
+	trace_ipoib_connection(conn->cm->intf, conn->key.gid.raw, be32_to_cpu(conn->key.qpn),
 			       conn->state, event, step.next);
 	if (step.todo & IPOIB_CONN_DO_FORGET)
 		conn_unhash(conn);

@@ -36,8 +36,9 @@ static void show_conn(const struct ipoib_conn *conn, struct seq_file *file)
 {
 	enum ipoib_conn_state state = READ_ONCE(conn->state);
 	const struct ipoib_cm_tx *link = READ_ONCE(conn->link);
+	union ib_gid gid = conn->key.gid;	/* aligned to eight octets here */
 
-	ipoib_debugfs_gid(file, &conn->key.gid);
+	ipoib_debugfs_gid(file, &gid);
 	seq_printf(file,
 		   "  direction: out\n"
 		   "  QPN:      0x%06x\n"

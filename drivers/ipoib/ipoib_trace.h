@@ -69,8 +69,8 @@ DEFINE_EVENT(ipoib_answer, ipoib_join,
 			 { IPOIB_CONN_GONE, "GONE" })
 
 TRACE_EVENT(ipoib_connection,
-	    TP_PROTO(const struct ipoib_intf *intf, const union ib_gid *gid,
-		     u32 qpn, int from, int event, int to),
+	    TP_PROTO(const struct ipoib_intf *intf, const u8 *gid, u32 qpn,
+		     int from, int event, int to),
 	    TP_ARGS(intf, gid, qpn, from, event, to),
 	    TP_STRUCT__entry(__array(char, dev, IFNAMSIZ)
 			     __array(u8, gid, 16)
@@ -79,7 +79,7 @@ TRACE_EVENT(ipoib_connection,
 			     __field(int, event)
 			     __field(int, to)),
 	    TP_fast_assign(strscpy(__entry->dev, intf->dev->name, IFNAMSIZ);
-			   memcpy(__entry->gid, gid->raw, 16);
+			   memcpy(__entry->gid, gid, 16);
 			   __entry->qpn = qpn;
 			   __entry->from = from;
 			   __entry->event = event;
