@@ -191,8 +191,7 @@ static void too_long_packets(struct kunit *test)
 }
 
 /* What the kernel tells who watches drops, of packets of our own interface. */
-static void note_drop(void *unused, struct sk_buff *skb, void *location,
-		      enum skb_drop_reason reason)
+static void compat_drop_probe(note_drop)
 {
 	if (skb->dev == world->intf->dev && hca.drops < ARRAY_SIZE(hca.reasons))
 		hca.reasons[hca.drops++] = reason;
