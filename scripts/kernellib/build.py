@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-"""Build the test kernels from Debian's linux-source package, once.
+"""Build the test kernels from Debian's linux-source packages, once.
 
 A kernel lives in ~/.cache/openipoib/<name>-<key>: a build tree without object
 files, against which modules still build, with its modules in modroot/. The key
@@ -24,9 +24,9 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parents[2]
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "openipoib"
 FRAGMENTS = TOP / "tests/kernel"
-PACKAGE = "linux-source-6.1"
-TARBALL = Path(f"/usr/src/{PACKAGE}.tar.xz")
+TARBALLS = Path("/usr/src")
 LAYOUT = "1"            # changes with what a cached tree holds
+KEY_DIGITS = 12
 PROGRESS_SECONDS = 15
 
 # Kept of the sources for building modules against them.
@@ -49,6 +49,7 @@ class Variant:
     base:    where unnamed options come from: "default" or "none"
     image:   what it boots from, in the build tree
     files:   about how many files its build compiles, for the progress line
+    release: of Linux, as the package with the sources has it in its name
     """
 
     name: str
@@ -59,11 +60,19 @@ class Variant:
     image: str
     targets: tuple[str, ...]
     files: int
+    release: str = "6.1"
+
+    @property
+    def package(self) -> str:
+        return f"linux-source-{self.release}"
 
 
 VARIANTS = {v.name: v for v in (
     Variant("uml", "User-Mode Linux with KASAN, lockdep, kmemleak, failslab, time travel",
             "um", "default", ("uml.config", "debug.config"), "linux", ("linux", "modules"), 1150),
+    Variant("uml-6.12", "the same of Linux 6.12", "um", "default",
+            ("uml.config", "debug.config", "uml-6.12.config"), "linux", ("linux", "modules"),
+            1250, "6.12"),
     Variant("plain", "User-Mode Linux without any of that, to measure time on",
             "um", "default", ("uml.config", "plain.config"), "linux", ("linux", "modules"), 1000),
     Variant("test", "small x86_64, SMP and preemption",
@@ -81,12 +90,12 @@ def _run(command: list[str], what: str, **options) -> subprocess.CompletedProces
     return result
 
 
-def source_version() -> str:
+def source_version(package: str) -> str:
     """Version of the installed source package."""
     try:
-        found = _run(["dpkg-query", "-W", "-f", "${Version}", PACKAGE], PACKAGE)
+        found = _run(["dpkg-query", "-W", "-f", "${Version}", package], package)
     except (BuildError, FileNotFoundError) as error:
-        raise BuildError(f"the package {PACKAGE} is not installed (scripts/bootstrap)") from error
+        raise BuildError(f"the package {package} is not installed (scripts/bootstrap)") from error
     return found.stdout.strip()
 
 
@@ -94,13 +103,13 @@ def key(variant: Variant) -> str:
     """What tells this kernel from one built of other parts."""
     digest = hashlib.sha256()
     compiler = _run(["gcc", "--version"], "gcc").stdout.splitlines()[0]
-    for part in (LAYOUT, source_version(), compiler, variant.arch, variant.base):
+    for part in (LAYOUT, source_version(variant.package), compiler, variant.arch, variant.base):
         digest.update(part.encode() + b"\0")
     for fragment in variant.fragments:
         # Comments do not make another kernel.
         lines = (FRAGMENTS / fragment).read_text(encoding="utf-8").splitlines()
         digest.update("\n".join(l for l in lines if l.startswith("CONFIG_")).encode() + b"\0")
-    return digest.hexdigest()[:12]
+    return digest.hexdigest()[:KEY_DIGITS]
 
 
 def tree(variant: Variant) -> Path:
@@ -137,9 +146,9 @@ def locked(folder: Path, what: str):
         yield
 
 
-def _source() -> Path:
+def _source(package: str) -> Path:
     """Where the sources are or would be."""
-    return CACHE / f"source-{source_version()}"
+    return CACHE / f"source-{source_version(package)}"
 
 
 def _prunable(place: Path) -> list[Path]:
@@ -163,30 +172,30 @@ def _fill(place: Path, whole: Path) -> None:
             _fill(place / entry.name, entry)
 
 
-def unpack() -> Path:
+def unpack(package: str) -> Path:
     """The whole source tree, unpacked if it is not there. The cache must be locked."""
-    place = _source()
+    place, tarball = _source(package), TARBALLS / f"{package}.tar.xz"
     if (place / ".whole").exists():
         return place
-    if not TARBALL.exists():
-        raise BuildError(f"no {TARBALL} (scripts/bootstrap installs {PACKAGE})")
-    print(f"test-kernel: unpacking {TARBALL.name}", flush=True)
+    if not tarball.exists():
+        raise BuildError(f"no {tarball} (scripts/bootstrap installs {package})")
+    print(f"test-kernel: unpacking {tarball.name}", flush=True)
     whole = place.with_name(f".{place.name}-new")
     shutil.rmtree(whole, ignore_errors=True)
     whole.mkdir(parents=True)
-    _run(["tar", "-C", str(whole), "--strip-components=1", "-xf", str(TARBALL)], "tar")
+    _run(["tar", "-C", str(whole), "--strip-components=1", "-xf", str(tarball)], "tar")
     _fill(place, whole)
     shutil.rmtree(whole)
     (place / ".whole").touch()
     return place
 
 
-def prune_source() -> None:
+def prune_source(package: str) -> None:
     """Leave of the sources what modules need: the rest is 1.2 GB. The cache must be locked.
 
     Each folder goes at once, so that none is found in part if this is ended.
     """
-    place = _source()
+    place = _source(package)
     if not (place / ".whole").exists():
         return
     (place / ".whole").unlink()
@@ -287,7 +296,7 @@ def build(variant: Variant, force: bool = False, prune: bool = True) -> Path:
             return link(variant)
         out = tree(variant)
         shutil.rmtree(out, ignore_errors=True)
-        source = unpack()
+        source = unpack(variant.package)
         print(f"test-kernel: building {variant.name}: {variant.what}", flush=True)
         configure(source, out, variant)
         _compile(source, out, variant)
@@ -296,14 +305,15 @@ def build(variant: Variant, force: bool = False, prune: bool = True) -> Path:
         _strip(out, variant)
         (out / ".complete").touch()
         if prune:
-            prune_source()
+            prune_source(variant.package)
         _forget_others(variant)
     return link(variant)
 
 
 def _forget_others(variant: Variant, keep: int = 2) -> None:
     """Keep the newest few kernels of a name: each key that was tried leaves one."""
-    mine = sorted((p for p in CACHE.glob(f"{variant.name}-*") if (p / ".complete").exists()),
+    keys = f"{variant.name}-{'[0-9a-f]' * KEY_DIGITS}"
+    mine = sorted((p for p in CACHE.glob(keys) if (p / ".complete").exists()),
                   key=lambda p: (p / ".complete").stat().st_mtime, reverse=True)
     for old in mine[keep:]:
         shutil.rmtree(old, ignore_errors=True)
@@ -325,4 +335,4 @@ def show() -> None:
     for variant in VARIANTS.values():
         place = tree(variant)
         state = f"built, {size(place) >> 20} MB" if is_built(variant) else "not built"
-        print(f"{variant.name:6} {state:16} {place}\n       {variant.what}", file=sys.stdout)
+        print(f"{variant.name:8} {state:16} {place}\n         {variant.what}", file=sys.stdout)

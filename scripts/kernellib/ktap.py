@@ -61,9 +61,11 @@ def parse(lines: list[str]) -> list[junit.Case]:
             remarks = []
         elif not NOISE.match(line) and ("FAILED at" in line or remarks):
             remarks.append(line.strip())
-    cases = [leaf for node in open_nodes.pop(0, []) for leaf in node.leaves("")]
+    suites = open_nodes.pop(0, [])
+    cases = [leaf for suite in suites for leaf in suite.leaves("")]
     for level in sorted(open_nodes):
         cases += [leaf for node in open_nodes[level] for leaf in node.leaves("unfinished")]
-    if open_nodes or plans:
+    # Since 6.7, a module says how many suites it has.
+    if plans.pop(0, len(suites)) != len(suites) or open_nodes or plans:
         cases.append(junit.Case("end", junit.FAILED, "the suite did not end"))
     return cases

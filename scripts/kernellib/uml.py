@@ -14,15 +14,19 @@ RESULTS = build.TOP / "build/uml"
 
 
 def add_arguments(parser) -> None:
-    parser.add_argument("--kernel", metavar="TREE", help="UML build tree (default: the cached one)")
+    parser.add_argument("--kernel", metavar="NAME|TREE", default="uml",
+                        help="uml, uml-6.12 or the build tree of another one (default: uml)")
     parser.add_argument("--junit", metavar="FILE", help="write the results there as well")
 
 
 def kernel(args) -> Path:
-    """The UML tree of the command line, or the cached one, built if need be."""
-    if args.kernel:
-        return Path(args.kernel).resolve()
-    return build.build(build.VARIANTS["uml"]).resolve()
+    """The UML tree of the command line, built if need be."""
+    variant = build.VARIANTS.get(args.kernel)
+    if variant and variant.arch == "um":
+        return build.build(variant).resolve()
+    if "/" not in args.kernel:
+        raise build.BuildError(f"'{args.kernel}' is no UML kernel, nor the path of one")
+    return Path(args.kernel).resolve()
 
 
 def exclusive():

@@ -7,6 +7,7 @@ import tarfile
 import pytest
 from kernellib import build
 
+PACKAGE = "linux-source-0"
 FILES = ("Makefile", "include/linux/skbuff.h", "scripts/Makefile.build", "net/core/skbuff.c",
          "arch/Kconfig", "arch/x86/Makefile", "arch/arm/Makefile", "tools/objtool/check.c",
          "tools/perf/perf.c")
@@ -20,11 +21,11 @@ def small_sources(tmp_path, monkeypatch):
     for name in FILES:
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / name).write_text(name, encoding="utf-8")
-    with tarfile.open(tmp_path / "linux.tar.xz", "w:xz") as archive:
+    with tarfile.open(tmp_path / f"{PACKAGE}.tar.xz", "w:xz") as archive:
         archive.add(tree, tree.name)
-    monkeypatch.setattr(build, "TARBALL", tmp_path / "linux.tar.xz")
+    monkeypatch.setattr(build, "TARBALLS", tmp_path)
     monkeypatch.setattr(build, "CACHE", tmp_path / "cache")
-    monkeypatch.setattr(build, "source_version", lambda: "1")
+    monkeypatch.setattr(build, "source_version", lambda package: "1")
     return tmp_path / "cache"
 
 
@@ -34,18 +35,18 @@ def files(place):
 
 
 def test_whole_then_what_modules_need(cache):
-    place = build.unpack()
+    place = build.unpack(PACKAGE)
     assert files(place) == sorted(FILES)
-    build.prune_source()
+    build.prune_source(PACKAGE)
     assert files(place) == sorted(NEEDED)
     assert [path.name for path in cache.iterdir()] == [place.name]
 
 
 def test_what_modules_compile_against_stays(cache):
-    place = build.unpack()
-    build.prune_source()
+    place = build.unpack(PACKAGE)
+    build.prune_source(PACKAGE)
     before = {name: (place / name).stat().st_ino for name in NEEDED}
-    assert build.unpack() == place
+    assert build.unpack(PACKAGE) == place
     assert files(place) == sorted(FILES)
     assert {name: (place / name).stat().st_ino for name in NEEDED} == before
     assert [path.name for path in cache.iterdir()] == [place.name]
@@ -53,14 +54,14 @@ def test_what_modules_compile_against_stays(cache):
 
 @pytest.mark.usefixtures("cache")
 def test_ended_while_pruning(monkeypatch):
-    place = build.unpack()
+    place = build.unpack(PACKAGE)
     with monkeypatch.context() as patch:
         patch.setattr(build.shutil, "rmtree", lambda *_, **__: None)
-        build.prune_source()
-    build.unpack()
-    build.prune_source()
+        build.prune_source(PACKAGE)
+    build.unpack(PACKAGE)
+    build.prune_source(PACKAGE)
     assert files(place) == sorted(NEEDED)
-    assert files(build.unpack()) == sorted(FILES)
+    assert files(build.unpack(PACKAGE)) == sorted(FILES)
 
 
 @pytest.mark.usefixtures("cache")
@@ -73,5 +74,5 @@ def test_ended_while_unpacking(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(build, "_run", ended)
         with pytest.raises(build.BuildError):
-            build.unpack()
-    assert files(build.unpack()) == sorted(FILES)
+            build.unpack(PACKAGE)
+    assert files(build.unpack(PACKAGE)) == sorted(FILES)
