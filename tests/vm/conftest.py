@@ -30,6 +30,8 @@ def pytest_addoption(parser):
     group.addoption("--kernel", default="6.1,6.12",
                     help="kernels, comma separated (default 6.1,6.12)")
     group.addoption("--full", action="store_true", help="every test on every kernel")
+    group.addoption("--switches", type=int, metavar="N",
+                    help="mode switches under traffic (default 1000 with --full, else 20)")
     group.addoption("--soak", type=int, default=20, metavar="N",
                     help="failovers of the test of many (default 20)")
     group.addoption("--driver", default=None, choices=("ours", "intree"),

@@ -156,7 +156,8 @@ def test_too_long_for_a_group(lab):
 @pytest.mark.labs(drivers=PAIRS)
 @pytest.mark.parametrize("host", ONE_HOST)
 def test_mode_switched_under_traffic(lab, request, record_property, host):
-    times = SWITCHES if request.config.getoption("--full") else FEW_SWITCHES
+    option = request.config.getoption
+    times = option("--switches") or (SWITCHES if option("--full") else FEW_SWITCHES)
     with connected(lab, *HOSTS), stream(lab) as total:
         until(total, 20, "data flows")
         lab.sh(host, f"for i in $(seq {times // 2}); do echo datagram > {MODE}; sleep 0.03; "
