@@ -1,9 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # shellcheck disable=SC2086,SC2317  # "${N[@]}" is a command and its words
 # shellcheck shell=bash
-# Bulk data arrives whole, both ways, and through MTU changes.
+# Bulk data arrives whole, both ways, and through MTU changes, and the stack knows how much
+# of it is under way (byte queue limits).
 source "$STACK/lib.sh"
+
+LIMITS=/sys/class/net/ib0/queues/tx-0/byte_queue_limits
+
+all_completed() {
+	(($(cat $LIMITS/inflight) == 0))
+}
+
 stack_up
+limit=$(cat $LIMITS/limit)
 head -c 8M /dev/urandom >/run/sent
 sum=$(sha256sum </run/sent)
 for mtu in 4092 2044 1500 1280 4092; do
@@ -21,4 +30,8 @@ step "iperf3"
 "${N[@]}" iperf3 -s -1 >/dev/null &
 wait_for 10 "${N[@]}" bash -c 'ss -Hltn | grep -q :5201'
 iperf3 -c 10.0.0.2 -t 2 -P 4 | tail -n 3
+step "byte queue limits"
+wait_for 10 all_completed
+(($(cat $LIMITS/limit) > limit)) || fail "the limit is still $limit"
+echo "limit first $limit, now $(cat $LIMITS/limit)"
 stack_down
