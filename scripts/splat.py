@@ -104,9 +104,11 @@ EXPECTED = re.compile(r"FAULT_INJECTION: forcing a failure")
 TRACE = re.compile(r"Call Trace:")
 CUT_HERE = re.compile(r"-+\[ cut here \]-+")
 END_TRACE = re.compile(r"---\[ end (?:trace|Kernel panic)")
-# Said by user space or by the boot on healthy machines.
+# Said by user space or by the boot on healthy machines, or of a tracker of references that
+# got no memory for itself, as when allocations are made to fail.
 HARMLESS = re.compile(
-    r"WARNING: (?:Unprivileged|.* is deprecated|.*spectre|All config files need)", re.IGNORECASE)
+    r"WARNING: (?:Unprivileged|.* is deprecated|.*spectre|All config files need)"
+    r"|ref_tracker: memory allocation failure", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
