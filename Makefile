@@ -81,6 +81,7 @@ test-fuzz: bootstrap ## each fuzz target for a minute (FUZZ="--seconds 3600 link
 	@tests/fuzz/run --build $(FUZZ)
 
 test-features: bootstrap ## ib_ipoib beside the kernel's driver, with the tests that prove it (FEATURES=--last)
+	@scripts/bootstrap features
 	@scripts/features $(FEATURES)
 
 lab-up: bootstrap ## start the virtual hosts h1 and h2 (LAB="--kernel 6.12")

@@ -95,7 +95,8 @@ def source_version(package: str) -> str:
     try:
         found = _run(["dpkg-query", "-W", "-f", "${Version}", package], package)
     except (BuildError, FileNotFoundError) as error:
-        raise BuildError(f"the package {package} is not installed (scripts/bootstrap)") from error
+        raise BuildError(f"the package {package} is not installed "
+                         "(scripts/bootstrap test features)") from error
     return found.stdout.strip()
 
 
@@ -178,7 +179,7 @@ def unpack(package: str) -> Path:
     if (place / ".whole").exists():
         return place
     if not tarball.exists():
-        raise BuildError(f"no {tarball} (scripts/bootstrap installs {package})")
+        raise BuildError(f"no {tarball} (scripts/bootstrap test features)")
     print(f"test-kernel: unpacking {tarball.name}", flush=True)
     whole = place.with_name(f".{place.name}-new")
     shutil.rmtree(whole, ignore_errors=True)
