@@ -334,6 +334,9 @@ def named(name: str) -> Variant:
 def show() -> None:
     """One line a kernel: is it there, how big, where."""
     for variant in VARIANTS.values():
-        place = tree(variant)
-        state = f"built, {size(place) >> 20} MB" if is_built(variant) else "not built"
+        try:
+            place = tree(variant)
+            state = f"built, {size(place) >> 20} MB" if is_built(variant) else "not built"
+        except BuildError as error:
+            place, state = error, "not built"
         print(f"{variant.name:8} {state:16} {place}\n         {variant.what}", file=sys.stdout)

@@ -76,3 +76,17 @@ def test_ended_while_unpacking(monkeypatch):
         with pytest.raises(build.BuildError):
             build.unpack(PACKAGE)
     assert files(build.unpack(PACKAGE)) == sorted(FILES)
+
+
+def test_sources_that_are_not_there_hide_no_other_kernel(monkeypatch, tmp_path, capsys):
+    def version(package):
+        if package.endswith("6.12"):
+            raise build.BuildError(f"no {package}")
+        return "1"
+
+    monkeypatch.setattr(build, "CACHE", tmp_path)
+    monkeypatch.setattr(build, "source_version", version)
+    build.show()
+    shown = capsys.readouterr().out
+    assert "uml-6.12 not built        no linux-source-6.12\n" in shown
+    assert all(f"\n{name} " in f"\n{shown}" for name in build.VARIANTS)
