@@ -33,7 +33,7 @@ rdma_cm_joins() {
 	local begin=${EPOCHREALTIME/./} member
 	stdbuf -oL mckey -b 10.0.0.1 -m $1 -C 1 >/run/mckey 2>&1 &
 	member=$!
-	wait_for 5 joined
+	wait_for 10 joined
 	echo "joined after $(((${EPOCHREALTIME/./} - begin) / 1000)) ms: $(grep joined /run/mckey)"
 	kill $member
 	wait $member || true
