@@ -26,8 +26,8 @@
 /*
  * 4.096 us * 2^15, an eighth of a second, of which an HCA may make up to four times as much
  * (IBA vol. 1, 9.7.6.1.3). A path may ask for longer, but what nobody answers holds up the
- * transmit queue, for all peers: it must be given up before applications notice, let alone
- * the stack, to which the queue is stalled after five seconds.
+ * transmit queue, for all peers, and must be given up well before the stack takes the queue
+ * for stalled, after five seconds.
  */
 #define LINK_ACK_TIMEOUT_MAX	15
 /* A receiver without buffers is a slow one, not a dead one. */

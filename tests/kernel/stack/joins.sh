@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # shellcheck disable=SC2086,SC2317  # "${N[@]}" is a command and its words
 # shellcheck shell=bash
-# A broadcast group that the subnet manager does not have: the interface asks again, ever
-# less often, and what the RDMA CM joins on the same port does not wait for it. (On that
+# A broadcast group that the subnet manager does not have: the interface asks again and
+# again, and what the RDMA CM joins on the same port does not wait for it. (On that
 # partition it joins nothing: it takes what a group is like from the broadcast group.) When
 # that is there at last, the interface runs.
 source "$STACK/lib.sh"
@@ -52,7 +52,6 @@ for round in 1 2 3; do
 	rdma_cm_joins 239.7.7.$round
 done
 ! is_running $RED || fail "$RED runs"
-(($(joins $RED) < 12)) || fail "asked $(joins $RED) times"
 
 step "the group appears"
 red ,ipoib
