@@ -25,12 +25,13 @@ red() {
 }
 
 joined() {
-	grep -q 'joined dgid' /run/mckey
+	grep -qs 'joined dgid' /run/mckey
 }
 
 # rdma_cm_joins GROUP
 rdma_cm_joins() {
 	local begin=${EPOCHREALTIME/./} member
+	rm -f /run/mckey
 	stdbuf -oL mckey -b 10.0.0.1 -m $1 -C 1 >/run/mckey 2>&1 &
 	member=$!
 	wait_for 10 joined
