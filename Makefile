@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 KERNELS := 6.1 6.12
 
-.PHONY: help demo test test-features check modules unit test-kunit test-debug test-packages guests vm bench bench-ha bench-fabric bench-rxe bench-insn bench-loop \
+.PHONY: help demo check test test-full test-features modules unit test-kunit test-debug test-packages guests vm bench bench-ha bench-fabric bench-rxe bench-insn bench-loop \
 	test-connected test-ha test-fuzz test-verbs \
 	lab-up lab-down lab-status lab-shell \
 	bootstrap format clean install uninstall
@@ -19,11 +19,15 @@ demo: ## two hosts talk IP over InfiniBand; nothing is left behind
 	@scripts/bootstrap run build
 	@scripts/demo $(DEMO)
 
-test: bootstrap ## everything that CI runs
+check: bootstrap ## format, lint, licences, units: minutes
+	@scripts/run-tests --level check
+
+test: bootstrap ## that and the drivers in kernels: what CI runs, half an hour
 	@scripts/run-tests
 
-check: bootstrap ## format, lint, licences, headers that compile alone, unit tests
-	@scripts/run-tests check unit splat lab
+test-full: bootstrap ## everything there is: a night
+	@scripts/bootstrap features packages
+	@scripts/run-tests --level full
 
 modules: bootstrap ## build the kernel modules for 6.1 and 6.12 into build/modules
 	@for kernel in $(KERNELS); do scripts/build-modules $$kernel || exit; done

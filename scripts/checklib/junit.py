@@ -6,13 +6,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+# Properties, of a case or of a suite
+BOOT, BUILD = "boot", "build"   # seconds
+LANES = "lanes"                 # how many tests of the suite run at once
 
 
 @dataclass
 class Case:
     """One test: its name, its result, why if not passed, its seconds, and what it noted.
 
-    properties: (name, value as text) in the order noted
+    properties: (name, value as text) in the order noted. BOOT and BUILD say in seconds
+                how long the test has waited for a kernel to boot, and for a build
     """
 
     name: str
@@ -21,14 +25,28 @@ class Case:
     seconds: float = 0.0
     properties: list = field(default_factory=list)
 
+    def spent(self, what):
+        """Seconds noted under this name, all together."""
+        return sum(float(value) for name, value in self.properties if name == what)
 
-def write(path, suite, cases):
+
+def _write_properties(parent, properties):
+    if properties:
+        element = ET.SubElement(parent, "properties")
+        for name, value in properties:
+            ET.SubElement(element, "property", name=name, value=str(value))
+
+
+def write(path, suite, cases, properties=()):
+    """Write the cases of a suite; @properties: (name, value) of the suite as a whole."""
     root = ET.Element("testsuite", name=suite, tests=str(len(cases)),
                       failures=str(sum(c.result == FAILED for c in cases)),
                       skipped=str(sum(c.result == SKIPPED for c in cases)))
+    _write_properties(root, properties)
     for case in cases:
         element = ET.SubElement(root, "testcase", classname=suite, name=case.name,
                                 time=f"{case.seconds:.3f}")
+        _write_properties(element, case.properties)
         if case.result == FAILED:
             ET.SubElement(element, "failure", message=case.reason)
         elif case.result == SKIPPED:
@@ -62,8 +80,16 @@ def read(path):
     return [_case(element) for element in ET.parse(path).getroot().iter("testcase")]
 
 
-def finish(suite, cases, path=None):
+def properties(path):
+    """What a JUnit file says of its suite as a whole: name -> value as text."""
+    return {p.get("name"): p.get("value") for suite in ET.parse(path).getroot().iter("testsuite")
+            for p in suite.findall("properties/property")}
+
+
+def finish(suite, cases, path=None, noted=()):
     """Print what has not passed and the sum, write the XML, return the exit status.
+
+    @noted: (name, value) properties of the suite
 
     A run in which nothing passed proves nothing: it is red.
     """
@@ -73,7 +99,7 @@ def finish(suite, cases, path=None):
         if case.result != PASSED:
             print(f"{case.result}: {case.name}: {case.reason}")
     if path:
-        write(path, suite, cases)
+        write(path, suite, cases, noted)
     count = {r: sum(case.result == r for case in cases) for r in (PASSED, FAILED, SKIPPED)}
     tail = f", {count[SKIPPED]} skipped" if count[SKIPPED] else ""
     print(f"{suite}: {count[PASSED]} passed, {count[FAILED]} failed{tail}", flush=True)

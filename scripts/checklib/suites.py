@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-"""The suites that `make test` runs, and how."""
+"""The suites of tests, which level of a run takes which, and how they run."""
 
 import os
 import signal
@@ -10,9 +10,12 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import junit
+from . import junit, times
 from .tree import BUILD, LOGS, TOP
 
+# What a run may ask for: docs/tests.md says what each leaves to the next.
+CHECK, TEST, FULL = "check", "test", "full"
+ALL = LEVELS = (CHECK, TEST, FULL)
 PYTEST = ["/usr/bin/python3", "-m", "pytest", "-v", "-p", "no:cacheprovider"]
 END_SECONDS = 60
 
@@ -22,8 +25,8 @@ class Suite:
     """A suite: its commands, of which the last writes build/logs/<name>.xml.
 
     needs:   the file or folder it lives in
-    asked:   it runs only when it is named
     seconds: it is ended and failed after that long
+    levels:  those of LEVELS that run it
     """
 
     name: str
@@ -31,9 +34,10 @@ class Suite:
     needs: str
     commands: list
     seconds: int
-    asked: bool = False
+    levels: tuple = ()
     cases: list = field(default_factory=list)
     taken: float = 0.0
+    spent: times.Spent = field(default_factory=times.Spent)
 
     @property
     def xml(self):
@@ -47,56 +51,85 @@ class Suite:
         return sum(case.result == result for case in self.cases)
 
 
-def pytest_suite(name, what, folder, seconds, *options):
+def pytest_suite(name, what, folder, seconds, *options, **more):
     # The folder first: options of its own are known only from there.
     command = [*PYTEST, folder, *options, f"--junitxml={LOGS / name}.xml"]
-    return Suite(name, what, folder, [command], seconds)
+    return Suite(name, what, folder, [command], seconds, **more)
 
 
-def all_suites():
+def kernel_suite(name, what, seconds, *words, **more):
+    """A run of scripts/test-kernel that writes its results itself."""
+    command = ["scripts/test-kernel", *words, "--junit", LOGS / f"{name}.xml"]
+    return Suite(name, what, "scripts/test-kernel", [command], seconds, **more)
+
+
+def _quick_suites():
+    """What needs no kernel."""
     cmake = BUILD / "cmake"
-    # It kills daemons and guests in the middle of things and waits for what
-    # becomes of them: minutes that only a change of the lab is worth.
-    guests = pytest_suite("guests", "the lab: commands, crashes, splats", "tests/lab", 900,
-                          "-m", "guests")
-    guests.asked = True
-    vm = pytest_suite("vm", "two hosts: stock kernels 6.1 and 6.12, and one of ours", "tests/vm",
-                      4500, "--kernel=6.1,6.12,test")
-    vm.commands.insert(0, ["scripts/test-kernel", "build", "test"])
+    return [
+        Suite("check", "format, lint, licences, headers: what has changed", "scripts/check",
+              [["scripts/check"]], 3600, levels=(CHECK, TEST)),
+        Suite("check-all", "format, lint, licences, headers: everything", "scripts/check",
+              [["scripts/check", "--fresh", "--junit", LOGS / "check-all.xml"]], 7200, levels=(FULL,)),
+        Suite("unit", "C++ units (ASan, UBSan)", "CMakeLists.txt",
+              [["cmake", "-S", ".", "-B", cmake, "-G", "Ninja"],
+               ["cmake", "--build", cmake],
+               ["ctest", "--test-dir", cmake, "-j", str(os.cpu_count()), "--output-on-failure",
+                "--output-junit", LOGS / "unit.xml"]], 3600, levels=ALL),
+        pytest_suite("splat", "the scanner for kernel splats", "tests/splat", 300, levels=ALL),
+        pytest_suite("lab", "the lab's own parts", "tests/lab", 300, "-m", "not guests", levels=ALL),
+        Suite("fuzz", "fuzz targets, ten minutes each", "tests/fuzz/run",
+              [["tests/fuzz/run", "--build", "--seconds", "600", "--junit", LOGS / "fuzz.xml"]], 7200,
+              levels=(FULL,)),
+    ]
+
+
+def _uml_suites():
+    """What runs in User-Mode Linux."""
+    verbs = ["scripts/verbs", "--kernel", "uml", "--results", LOGS / "verbs-uml",
+             "--junit", LOGS / "verbs.xml"]
+    return [
+        kernel_suite("kunit", "kernel units on a debug kernel", 3600, "kunit", levels=(TEST, FULL)),
+        kernel_suite("stack", "OpenSM, sib and ib_ipoib on a debug kernel", 3600, "stack",
+                     levels=(TEST, FULL)),
+        kernel_suite("kunit-6.12", "the same kernel units on Linux 6.12", 3600, "kunit",
+                     "--kernel", "uml-6.12", levels=(FULL,)),
+        kernel_suite("stack-6.12", "the same on Linux 6.12", 7200, "stack", "--kernel", "uml-6.12",
+                     levels=(FULL,)),
+        kernel_suite("stack-long", "scenarios that take long, on a debug kernel", 6 * 3600,
+                     "stack", "--long", levels=(FULL,)),
+        Suite("verbs", "verbs programs, all, in one debug kernel", "scripts/verbs", [verbs], 3600,
+              levels=(FULL,)),
+    ]
+
+
+def _host_suites():
+    """What runs on virtual hosts."""
+    full = pytest_suite("vm-full", "two hosts: every test, stock kernels and one of ours", "tests/vm",
+                        8 * 3600, "--full", "--kernel=6.1,6.12,test", levels=(FULL,))
+    full.commands.insert(0, ["scripts/test-kernel", "build", "test"])
     debug = pytest_suite("debug", "two hosts with KASAN, lockdep and kmemleak", "tests/vm", 9000,
-                         "--kernel=debug")
+                         "--kernel=debug", levels=(FULL,))
     debug.commands.insert(0, ["scripts/test-kernel", "build", "debug"])
-    debug.asked = True
-    verbs = Suite("verbs", "verbs programs, all, in one debug kernel", "scripts/verbs",
-                  [["scripts/verbs", "--kernel", "uml", "--results", LOGS / "verbs-uml",
-                    "--junit", LOGS / "verbs.xml"]], 3600, asked=True)
-    # Minutes, and a Debian from the network, that only a change of the packages is worth.
     packages = pytest_suite("packages", "packages in a fresh Debian with systemd and SysV init",
-                            "tests/packages", 3600)
+                            "tests/packages", 3600, levels=(FULL,))
     packages.commands[:0] = [["packaging/test-deb", BUILD / "packages"],
                              ["packaging/test-install", BUILD / "packages"],
                              ["packaging/build-rpm", "--nodeps"]]
-    packages.asked = True
     return [
-        Suite("check", "format, lint, licences, headers", "scripts/check",
-              [["scripts/check"]], 1800),
-        Suite("unit", "C++ units (ASan, UBSan)", "CMakeLists.txt",
-              [["cmake", "-S", ".", "-B", cmake, "-G", "Ninja"],
-               ["cmake", "--build", cmake, "-j", "2"],
-               ["ctest", "--test-dir", cmake, "-j", "2", "--output-on-failure",
-                "--output-junit", LOGS / "unit.xml"]], 1800),
-        pytest_suite("splat", "the scanner for kernel splats", "tests/splat", 300),
-        pytest_suite("lab", "the lab's own parts", "tests/lab", 300, "-m", "not guests"),
-        Suite("kunit", "kernel units on a debug kernel", "scripts/test-kernel",
-              [["scripts/test-kernel", "kunit", "--junit", LOGS / "kunit.xml"]], 3600),
-        Suite("stack", "OpenSM, sib and ib_ipoib on a debug kernel", "scripts/test-kernel",
-              [["scripts/test-kernel", "stack", "--junit", LOGS / "stack.xml"]], 2700),
-        vm,
-        verbs,
+        pytest_suite("vm", "two hosts: stock kernels 6.1 and 6.12", "tests/vm", 4500,
+                     "--kernel=6.1,6.12", levels=(TEST,)),
+        full,
         debug,
         packages,
-        guests,
+        pytest_suite("guests", "the lab: commands, crashes, splats", "tests/lab", 900,
+                     "-m", "guests", levels=(FULL,)),
     ]
+
+
+def all_suites():
+    """Every suite, in the order in which a run takes them."""
+    return [*_quick_suites(), *_uml_suites(), *_host_suites()]
 
 
 def _end(process, wait):
@@ -153,9 +186,11 @@ def run(suite):
     if not (TOP / suite.needs).exists():
         suite.cases = [junit.Case(suite.name, junit.FAILED, f"there is no {suite.needs}")]
         return
-    trouble = ""
+    trouble, built = "", 0.0
+    processors = times.Processors()
     with suite.log.open("wb") as log:
         for command in suite.commands:
+            built = time.monotonic() - start     # by the commands before the last one
             trouble = _execute(suite, command, start + suite.seconds, log)
             if trouble:
                 break
@@ -166,3 +201,5 @@ def run(suite):
     if not suite.count(junit.FAILED) and not suite.count(junit.PASSED):
         suite.cases.append(junit.Case(suite.name, junit.FAILED, "no test ran"))
     suite.taken = time.monotonic() - start
+    noted = junit.properties(suite.xml) if suite.xml.exists() else {}
+    suite.spent = times.spent(suite.taken, built, suite.cases, noted, processors.idle_share())

@@ -15,9 +15,10 @@ import subprocess
 
 import pytest
 
-from harness import (LAB, Config, Lab, difference, set_stretch, slowness, snapshot,
+from harness import (LAB, Config, Lab, difference, set_stretch, snapshot,
                      snapshot_and_splats, until)
 from here import Here
+from checklib import junit      # where harness has made it findable
 
 DRIVER_PAIRS = {"ours": ("ours", "ours"), "intree": ("intree", "intree"),
                 "mixed": ("ours", "intree"), "mixed-swapped": ("intree", "ours")}
@@ -28,7 +29,8 @@ TEST_SECONDS = 400
 def pytest_addoption(parser):
     group = parser.getgroup("openipoib")
     group.addoption("--kernel", default="6.1,6.12",
-                    help="kernels, comma separated (default 6.1,6.12)")
+                    help="kernels, comma separated (default 6.1,6.12); 6.12:preempt: with two "
+                         "processors and full preemption, which stock kernels can have")
     group.addoption("--full", action="store_true", help="every test on every kernel")
     group.addoption("--switches", type=int, metavar="N",
                     help="mode switches under traffic (default 1000 with --full, else 20)")
@@ -69,8 +71,9 @@ def _configs(metafunc):
         drivers["ours"] = drivers["intree"]
     elif option("--driver") == "ours":
         pairs = [pair for pair in pairs if pair == "ours"]
-    return [Config(kernel, *drivers[pair], mtu, chosen.get("ports", 1))
-            for number, kernel in enumerate(option("--kernel").split(","))
+    return [Config(kernel, *drivers[pair], mtu, chosen.get("ports", 1), preempt=how == "preempt")
+            for number, (kernel, _, how) in enumerate(
+                word.partition(":") for word in option("--kernel").split(","))
             for pair in pairs for mtu in chosen.get("mtus", [4096])
             if option("--full") or _wanted(number, pair, mtu, smoke)]
 
@@ -104,7 +107,7 @@ def pytest_collection_modifyitems(config, items):
     items.sort(key=lambda item: (order[lab_of(item)], tests[item.function]))
     for item, following in zip(items, [*items[1:], None]):
         item.is_last_case = not following or following.function != item.function
-        factor = slowness(lab_of(item).kernel) if lab_of(item) else 1
+        factor = lab_of(item).slowness if lab_of(item) else 1
         if not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(TEST_SECONDS * factor))
 
@@ -165,7 +168,8 @@ class _Current:
         self.broken = {}
         self.is_interrupted = False
 
-    def get(self, config):
+    def get(self, config, note):
+        """The lab of this configuration; @note(name, seconds): what it had to wait for."""
         if self.is_interrupted:
             pytest.exit("ended from outside")
         if config in self.broken:
@@ -179,6 +183,8 @@ class _Current:
             self._sweep()
             self.broken[config] = str(error)
             pytest.fail(str(error), pytrace=False)
+        note(junit.BOOT, f"{self.lab.boot_seconds:.1f}")
+        note(junit.BUILD, f"{self.lab.build_seconds:.1f}")
         return self.lab
 
     @staticmethod
@@ -211,7 +217,7 @@ class _Current:
             leaks = lab.leaks(settle=True)
         finally:
             status, said = lab.down()
-            set_stretch("")
+            set_stretch(1)
         assert status == 0, f"lab down after {lab.config}: status {status}\n{said}"
         assert not leaks, f"kernel memory leaked in {lab.config}:\n" + "\n".join(leaks)
 
@@ -231,9 +237,9 @@ def pytest_runtest_makereport(item, call):
 
 
 @pytest.fixture
-def lab(request, lab_config, current_lab):
+def lab(request, lab_config, current_lab, record_property):
     """A lab in which both hosts reach each other, checked again after the test."""
-    lab = current_lab.get(lab_config)
+    lab = current_lab.get(lab_config, record_property)
     lab.begin(request.node.name)
     before = lab.state or snapshot(lab)
     lab.state = None

@@ -19,8 +19,9 @@ class Here(Lab):
         self.config = config
         self.consoles = {}
         self.state = None
+        self.build_seconds = self.boot_seconds = 0.0
         self.has_kmemleak = False   # scripts/uml-run scans when all is over
-        set_stretch(config.kernel)
+        set_stretch(config.slowness)
 
     def down(self):
         return 0, ""

@@ -5,7 +5,7 @@ import contextlib
 
 import pytest
 
-from harness import HOSTS, ipv4, is_main, on_hosts, other, until
+from harness import HOSTS, ipv4, is_full, on_hosts, other, until
 
 STATE = "/sys/class/infiniband/sib0/ports/1/state"
 CARRIER = "/sys/class/net/ib0/carrier"
@@ -56,7 +56,7 @@ def test_pulled_and_plugged_under_traffic(lab, request):
     try:
         with stream(lab) as total:
             until(total, 20, "data flows")
-            for number in range(20 if is_main(lab, request) else 3):
+            for number in range(20 if is_full(request) else 3):
                 pull(lab)
                 before = total()
                 plug(lab)

@@ -65,11 +65,15 @@ def test_config_names_and_arguments():
     debug = Config("debug", ports=2)
     assert str(debug) == "debug-ours-4096-2ports"
     assert debug.arguments()[-4:] == ["--cpus", "2", "--ports", "2"]
+    preempt = Config("6.12", preempt=True)
+    assert str(preempt) == "6.12-ours-4096-preempt"
+    assert preempt.arguments()[-6:] == ["--cpus", "2", "--ports", "1", "--append", "preempt=full"]
+    assert preempt.slowness > Config("6.12").slowness
 
 
 def test_deadlines_are_stretched_on_slow_kernels():
     assert stretched(10) == 10
-    set_stretch("debug")
+    set_stretch(Config("debug").slowness)
     assert stretched(10) > 10
-    set_stretch("6.1")
+    set_stretch(Config("6.1").slowness)
     assert stretched(10) == 10

@@ -16,7 +16,7 @@ import sys
 import pytest
 
 from checklib import programs
-from harness import TOP, difference, is_main, snapshot, until
+from harness import TOP, difference, is_full, snapshot, until
 from here import Here
 from test_reload import add_link, comes_back, remove_link
 
@@ -99,7 +99,7 @@ def check_counters(lab, case, before):
 @pytest.mark.smoke
 @pytest.mark.labs(drivers=["ours"])
 def test_malformed_frames_change_nothing_but_counters(lab, ib_frames, request):
-    whole = is_main(lab, request)
+    whole = is_full(request)
     wanted = cases(ib_frames)
     assert len(wanted) > 40
     with sender(lab, ib_frames) as process:

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from harness import HOSTS, ipv4, ipv6, is_main, on_hosts, other, until
+from harness import HOSTS, ipv4, ipv6, is_full, on_hosts, other, until
 
 
-def times(lab, request, most):
-    return most if is_main(lab, request) else 3
+def times(request, most):
+    return most if is_full(request) else 3
 
 
 def has_netdev(lab, host, netdev="ib0"):
@@ -55,7 +55,7 @@ def traffic(lab, host):
 @pytest.mark.labs(drivers=["ours", "mixed"])
 def test_ib_ipoib_reloaded_under_traffic(lab, request):
     with traffic(lab, "h2"):
-        for number in range(times(lab, request, 20)):
+        for number in range(times(request, 20)):
             host = HOSTS[(number + 1) % 2]
             lab.run(host, "modprobe", "-r", "ib_ipoib")
             assert not has_netdev(lab, host)
@@ -67,7 +67,7 @@ def test_ib_ipoib_reloaded_under_traffic(lab, request):
 @pytest.mark.labs(drivers=["ours", "mixed"])
 def test_device_deleted_and_added_under_traffic(lab, request):
     with traffic(lab, "h2"):
-        for _ in range(times(lab, request, 20)):
+        for _ in range(times(request, 20)):
             remove_link(lab, "h2")
             add_link(lab, "h2")
             comes_back(lab, "h2")
@@ -77,7 +77,7 @@ def test_device_deleted_and_added_under_traffic(lab, request):
 @pytest.mark.labs(drivers=["ours"])
 def test_sib_reloaded_under_traffic(lab, request):
     with traffic(lab, "h2"):
-        for _ in range(times(lab, request, 20)):
+        for _ in range(times(request, 20)):
             lab.run("h2", "modprobe", "-r", "sib")
             assert not has_netdev(lab, "h2")
             assert lab.out("h2", "rdma", "dev").strip() == ""
@@ -116,7 +116,7 @@ def test_lower_netdev_unregistered(lab):
 
 def test_interface_set_down_and_up_under_traffic(lab, request):
     with traffic(lab, "h2"):
-        for number in range(times(lab, request, 10)):
+        for number in range(times(request, 10)):
             host = HOSTS[number % 2]
             lab.run(host, "ip", "link", "set", "ib0", "down")
             comes_back(lab, host)

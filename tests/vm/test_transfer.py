@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from harness import HOSTS, ipv4, ipv6, slowness, until
+from harness import HOSTS, ipv4, ipv6, until
 
 PORT = 5201
 FILE_BYTES = 200 << 20
@@ -58,7 +58,7 @@ def test_udp_both_ways(lab, length):
     """At a rate below the machine's, nothing may be lost: the link is lossless."""
     for host in HOSTS:
         lab.run(host, "sysctl", "-qw", "net.core.rmem_max=4194304", "net.core.wmem_max=4194304")
-    rate = {64: 500_000, 1400: 8_000_000, 8000: 16_000_000}[length] // slowness(lab.config.kernel)
+    rate = {64: 500_000, 1400: 8_000_000, 8000: 16_000_000}[length] // lab.config.slowness
     with Server(lab) as server:
         for way in ([], ["-R"]):
             end = server.client(ipv4("h2"), "-u", "-b", str(rate), "-l", str(length), "-t", "3",
@@ -71,7 +71,7 @@ def test_udp_both_ways(lab, length):
 @pytest.mark.labs(drivers=["ours", "mixed"])
 def test_file_there_and_back(lab):
     """One file to h2 and back; all three checksums are the same."""
-    size = FILE_BYTES // slowness(lab.config.kernel)
+    size = FILE_BYTES // lab.config.slowness
     try:
         lab.sh("h1", f"head -c {size} /dev/urandom > /tmp/file", timeout=90)
         want = lab.out("h1", "sha256sum", "/tmp/file", timeout=90).split()[0]
