@@ -29,6 +29,8 @@ from typing import Iterable
 PREFIX = re.compile(r"^(?:<\d+>)?(?:\[\s*\d+\.\d+\]\s?)?(?:\[\s*[TC]\d+\]\s?)?")
 CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")
 
+# kmemleak says so after each scan; its listing at the end knows better.
+NEW_LEAKS = re.compile(r"kmemleak: \d+ new suspected memory leaks")
 EXCERPT_LINES = 60      # an excerpt is cut after this many lines
 TRACE_REACH = 60        # a trace this close below a headline belongs to it
 

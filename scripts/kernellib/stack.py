@@ -10,22 +10,25 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 from checklib import junit, programs
 
 from . import build, uml
+from .guest import Guest
 
 SCENARIOS = build.TOP / "tests/kernel/stack"
-BY_NAME = "\n# run: by name\n"   # in a scenario that `stack` alone leaves out
-CLOCK = re.compile(r"^# clock: (\w+)$", re.MULTILINE)    # of uml-run, in a scenario
-MEMORY = re.compile(r"^# memory: (\w+)$", re.MULTILINE)  # of the guest, in a scenario
+# In the header of a scenario:
+BY_NAME = "\n# run: by name\n"            # it takes long; `stack` alone leaves it out
+OWN_KERNEL = "\n# kernel: its own\n"      # it shares its kernel with no other one
+CLOCK = re.compile(r"^# clock: (\w+)$", re.MULTILINE)    # of uml-run
+MEMORY = re.compile(r"^# memory: (\w+)$", re.MULTILINE)  # of the guest
 LIMIT_SECONDS = 600
 # Of those that need another one
 LIMITS = {"connections": 1800, "ha-soak": 3600, "modes": 3600, "soak": 7200, "thousand": 5400}
 # Of the environment, for a scenario that has them
 KNOBS = ("SOAK", "CROWD", "NEIGHBOURS", "HOURS", "PEERS", "SEED", "SWITCHES")
-AT_ONCE = 2             # a scenario keeps one processor busy
 # What takes longest comes first, so that nothing is left to wait for at the end.
 LONGEST = ("kill", "verbs", "loss", "peers", "fault-make", "reload", "malformed", "fault",
            "unplug")
@@ -38,10 +41,12 @@ PROGRAMS = {"bond": ("ib-bond",), "connections": ("ib-peers",), "ha": ("ipoib-ha
             **dict.fromkeys(("fabric", "failover", "fat-tree", "groups", "handover", "partitions",
                             "peers", "soak", "thousand"), FABRIC)}
 
+# Variable of a scenario's environment: the program of ours that it names
+BINARIES = {"IB_PEERS": "ib-peers", "IB_FRAMES": "ib-frames", "OPENIB": "openib",
+            "IPOIB_HA": "ipoib-ha", "IBFABRIC": "ibfabric", "IB_BOND": "ib-bond"}
+
 # Scenarios with programs that must not be installed here
 UNPACKED = ("managers",)
-
-_printing = threading.Lock()
 
 
 def names() -> list[str]:
@@ -70,53 +75,141 @@ def unpacked(chosen: list[str]) -> str:
                           stdout=subprocess.PIPE, check=False).stdout.strip()
 
 
-def run_one(name: str, tree: Path, mirror: Path, folder: str) -> junit.Case:
-    """Run a scenario; print what it printed when it is done."""
-    script = SCENARIOS / f"{name}.sh"
-    out = uml.RESULTS / f"stack-{name}"
-    text = script.read_text(encoding="utf-8")
-    clock, memory = CLOCK.search(text), MEMORY.search(text)
-    start = time.monotonic()
-    done = subprocess.run(
-        [str(uml.RUN), "--kernel", str(tree), "--timeout",
-         str(LIMITS.get(name, LIMIT_SECONDS)), "--out", str(out),
-         "--clock", clock[1] if clock else "real", *(("--mem", memory[1]) if memory else ()),
-         "--env", f"STACK={SCENARIOS}", "--env", f"IB_PEERS={programs.BIN}/ib-peers",
-         "--env", f"IB_FRAMES={programs.BIN}/ib-frames", "--env", f"OPENIB={programs.BIN}/openib",
-         "--env", f"IPOIB_HA={programs.BIN}/ipoib-ha",
-         "--env", f"IBFABRIC={programs.BIN}/ibfabric",
-         "--env", f"IB_BOND={programs.BIN}/ib-bond", "--env", f"PROGRAMS={folder}",
-         *(word for knob in KNOBS if knob in os.environ
-           for word in ("--env", f"{knob}={os.environ[knob]}")),
-         "--env", f"SIB_KO={mirror}/drivers/sib/sib.ko",
-         "--env", f"IPOIB_KO={mirror}/drivers/ipoib/ib_ipoib.ko", str(script)],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
-    seconds = time.monotonic() - start
-    with _printing:
-        print(f"=== stack {name}: {seconds:.0f} s\n{done.stdout}", end="", flush=True)
-    reason = {0: "", 97: "kernel splat", 98: "did not finish", 99: "kernel died"}.get(
-        done.returncode, f"status {done.returncode}")
-    return junit.Case(f"stack.{name}", junit.FAILED if reason else junit.PASSED,
-                      f"{reason}, see {out}" if reason else "", seconds)
+@dataclass(frozen=True)
+class Scenario:
+    """A scenario, and what its header asks for.
+
+    kind:   of kernel: its options of uml-run. Scenarios of a kind may share a kernel
+    single: it has a kernel to itself
+    """
+
+    name: str
+    kind: tuple[str, ...]
+    single: bool
+    seconds: float
+
+    @property
+    def script(self) -> Path:
+        return SCENARIOS / f"{self.name}.sh"
+
+    @classmethod
+    def read(cls, name: str) -> Scenario:
+        text = (SCENARIOS / f"{name}.sh").read_text(encoding="utf-8")
+        clock, memory = CLOCK.search(text), MEMORY.search(text)
+        kind = ("--clock", clock[1] if clock else "real", *(("--mem", memory[1]) if memory else ()))
+        return cls(name, kind, bool(clock) or OWN_KERNEL in text, LIMITS.get(name, LIMIT_SECONDS))
+
+
+class Run:
+    """Scenarios under way: as many at once as there are processors, in one kernel more.
+
+    The kernel whose scenario has ended waits, idle, to look for leaks; meanwhile another
+    one has its processor.
+    """
+
+    def __init__(self, scenarios: list[Scenario], tree: Path, variables: dict[str, str]):
+        self._left = list(scenarios)
+        self._tree = tree
+        self._variables = variables
+        self._lock = threading.Lock()
+        self.lanes = min(os.cpu_count() or 1, len(scenarios))
+        self._processors = threading.Semaphore(self.lanes)
+        self.cases: list[junit.Case] = []
+
+    def _take(self, kind: tuple[str, ...] | None) -> Scenario | None:
+        """The next scenario, of this kind of kernel if there is one."""
+        with self._lock:
+            mine = [s for s in self._left if s.kind == kind and not s.single]
+            found = (mine or self._left or [None])[0]
+            if found:
+                self._left.remove(found)
+            return found
+
+    def _work(self, number: int) -> None:
+        """One kernel after another, until no scenario is left."""
+        guest, kind, kernels = None, None, 0
+        while scenario := self._take(kind):
+            if guest and (scenario.single or scenario.kind != kind):
+                self._end(guest)
+                guest = None
+            if guest is None:
+                kernels += 1
+                kind = scenario.kind
+                guest = Guest(f"kernel-{number}-{kernels}", self._tree, [*kind], scenario.single)
+            is_clean = self._one(guest, scenario)
+            if not is_clean or scenario.single:
+                self._end(guest)
+                guest = kind = None
+        if guest:
+            self._end(guest)
+
+    def _one(self, guest: Guest, scenario: Scenario) -> bool:
+        """Run a scenario; print what it printed when it is done. Whether all was well."""
+        place = uml.RESULTS / f"stack-{scenario.name}"
+        self._processors.acquire()   # given back when the script has ended
+        outcome = guest.run(scenario.name, scenario.script, self._variables, scenario.seconds, place,
+                            self._processors.release)
+        problems = outcome.problems
+        if outcome.status:
+            problems.insert(0, f"status {outcome.status}")
+        output = place / "output"
+        text = output.read_text(encoding="utf-8", errors="replace") if output.exists() else ""
+        case = junit.Case(f"stack.{scenario.name}", junit.FAILED if problems else junit.PASSED,
+                          f"{problems[0].splitlines()[0]}, see {place}" if problems else "",
+                          outcome.seconds, [(junit.BOOT, f"{outcome.boot:.1f}")])
+        with self._lock:
+            self.cases.append(case)
+            print(f"=== stack {scenario.name}: {outcome.seconds:.0f} s\n{text}"
+                  + "".join(f"{problem}\n" for problem in problems), end="", flush=True)
+        return not problems
+
+    def _end(self, guest: Guest) -> None:
+        trouble = guest.end()
+        if trouble:
+            with self._lock:
+                self.cases.append(junit.Case(f"stack.{guest.out.name}", junit.FAILED,
+                                             f"{trouble.splitlines()[0]}, see {guest.out}"))
+                print(trouble, flush=True)
+
+    def all(self) -> None:
+        with ThreadPoolExecutor(self.lanes + 1) as pool:
+            for done in [pool.submit(self._work, number) for number in range(1, self.lanes + 2)]:
+                done.result()
+
+
+def _variables(mirror: Path, folder: str) -> dict[str, str]:
+    """What scenarios find in their environment."""
+    return {"STACK": str(SCENARIOS), "PROGRAMS": folder,
+            **{name: f"{programs.BIN}/{program}" for name, program in BINARIES.items()},
+            **{knob: os.environ[knob] for knob in KNOBS if knob in os.environ},
+            "SIB_KO": f"{mirror}/drivers/sib/sib.ko",
+            "IPOIB_KO": f"{mirror}/drivers/ipoib/ib_ipoib.ko"}
 
 
 def run(args) -> int:
-    chosen = args.scenarios or [name for name in names() if BY_NAME not in
-                                (SCENARIOS / f"{name}.sh").read_text(encoding="utf-8")]
+    by_default = [name for name in names() if (BY_NAME in (SCENARIOS / f"{name}.sh").read_text(
+        encoding="utf-8")) == args.long]
+    chosen = args.scenarios or by_default
     for name in chosen:
         if name not in names():
             print(f"test-kernel: no scenario '{name}': one of {', '.join(names())}", file=sys.stderr)
             return 1
+    start = time.monotonic()
     tree = uml.kernel(args)
-    with uml.exclusive(), ThreadPoolExecutor(min(AT_ONCE, os.cpu_count() or 1)) as pool:
+    with uml.exclusive():
         mirror = uml.modules(tree)
         build_programs(chosen)
         folder = unpacked(chosen)
-        cases = list(pool.map(lambda name: run_one(name, tree, mirror, folder), chosen))
-    return junit.finish("stack", cases, args.junit)
+        built = time.monotonic() - start
+        under_way = Run([Scenario.read(name) for name in chosen], tree, _variables(mirror, folder))
+        under_way.all()
+    return junit.finish("stack", under_way.cases, args.junit,
+                        [(junit.BUILD, f"{built:.1f}"), (junit.LANES, under_way.lanes)])
 
 
 def add_arguments(parser) -> None:
     uml.add_arguments(parser)
+    parser.add_argument("--long", action="store_true",
+                        help="those that run by name, instead of the others")
     parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help=", ".join(names()))
     parser.set_defaults(run=run)

@@ -15,7 +15,8 @@ rdma link add sib1 type sib netdev eth2
 "$LAB_SM" start 0
 wait_for 30 port_is sib0 ACTIVE
 wait_for 30 port_is sib1 ACTIVE
-[[ $(netdev_of sib0) == ib0 ]] || fail "sib0 has $(netdev_of sib0)"
+netdev_of sib0
+[[ $NETDEV == ib0 ]] || fail "sib0 has $NETDEV"
 ip address add 10.10.0.1/24 dev ib0
 ip link set ib0 up
 

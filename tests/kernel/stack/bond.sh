@@ -83,7 +83,7 @@ two_cables() {
 	"${N[@]}" ip link set lo up
 	for port in 0 1 2 3; do
 		wait_for 10 netdev_of "sib$port"
-		[[ $(netdev_of "sib$port") == "ib$port" ]] || fail "sib$port has $(netdev_of "sib$port")"
+		[[ $NETDEV == "ib$port" ]] || fail "sib$port has $NETDEV"
 	done
 	ip link set ib2 netns n1
 	ip link set ib3 netns n1
@@ -241,10 +241,10 @@ connected
 children
 step "away"
 "${N[@]}" ip link delete bond0
+rmmod ib_ipoib
 for SM in "${SMS[@]}"; do
 	stop_sm
 done
-rmmod ib_ipoib
 for hca in sib0 sib1 sib2 sib3; do
 	rdma link delete "$hca"
 done

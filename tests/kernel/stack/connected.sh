@@ -141,7 +141,7 @@ step "an HCA that comes back: mode and MTU are what they were"
 rdma link delete sib1
 rdma link add sib1 type sib netdev vb
 wait_for 10 netdev_of sib1
-back=$(netdev_of sib1)
+back=$NETDEV
 [[ $(cat "/sys/class/net/$back/mode") == connected ]] || fail "the mode is lost"
 [[ $(bytes_min "$back") == 1048576 ]] || fail "limit_min of the one that came back"
 [[ $(cat "/sys/class/net/$back/mtu") == 65520 ]] || fail "the MTU is lost"

@@ -9,6 +9,7 @@ source "$STACK/lib.sh"
 
 CTL=("$IBFABRIC-ctl" --socket /run/fabric.socket)
 DEV=()
+FABRIC=
 
 # wires: the end hI of a cable has the HCA, the end sI the switch
 wires() {
@@ -34,6 +35,7 @@ fabric_up() {
 fabric_down() {
 	kill "$FABRIC"
 	wait "$FABRIC" || fail "ibfabric ended with $?: $(cat /run/ibfabric.log)"
+	FABRIC=
 }
 
 hosts_up() {
@@ -70,15 +72,17 @@ at() {
 address() {
 	local host=$1
 	wait_for 10 netdev_of "sib$host"
-	DEV[host]=$(netdev_of "sib$host")
+	DEV[host]=$NETDEV
 	if ((host > 0)); then
 		ip netns add "n$host"
 		ip link set "${DEV[host]}" netns "n$host"
 	fi
-	at "$host" ip link set lo up
-	at "$host" ip address add "10.0.0.$((host + 1))/24" dev "${DEV[host]}"
-	at "$host" ip -6 address add "fd00::$((host + 1))/64" dev "${DEV[host]}" nodad
-	at "$host" ip link set "${DEV[host]}" up
+	at "$host" ip -batch - <<-END
+		link set lo up
+		address add 10.0.0.$((host + 1))/24 dev ${DEV[host]}
+		address add fd00::$((host + 1))/64 dev ${DEV[host]} nodad
+		link set ${DEV[host]} up
+	END
 }
 
 hosts_addresses() {
@@ -112,12 +116,18 @@ port_of() {
 	"${CTL[@]}" status | sed -n "/^$1 /,/^[^ ]/p" | grep -q "^ *$2  $3"
 }
 
-# everything down again: what is left is a leak
+# everything down again, in the order of stack_down: what is left is a leak
 hosts_down() {
 	local i
 	rmmod ib_ipoib
+	stop_sm
+	[[ -z $FABRIC ]] || fabric_down
 	for i in "${HOSTS[@]}"; do
 		rdma link delete "sib$i"
 	done
 	rmmod sib
+	for i in "${HOSTS[@]}"; do
+		ip link delete "h$i"
+		[[ ! -e /run/netns/n$i ]] || ip netns delete "n$i"
+	done
 }

@@ -145,5 +145,4 @@ fabric_down
 for i in "${HOSTS[@]}"; do
 	wait_for 10 port_is "sib$i" DOWN
 done
-stop_sm
 hosts_down

@@ -38,7 +38,8 @@ bond() {
 	local host=$1 hca name
 	at "$host" ip link add bond0 type bond mode active-backup miimon 50 fail_over_mac active
 	for hca in "${@:2}"; do
-		name=$(netdev_of "$hca")
+		netdev_of "$hca"
+		name=$NETDEV
 		((host == 0)) || ip link set "$name" netns "n$host"
 		at "$host" ip link set "$name" name "x$hca"
 		at "$host" ip link set "x$hca" master bond0
@@ -215,9 +216,6 @@ done
 wait "${ASKERS[@]}" || fail "a connection was lost: $(cat /run/asker0 /run/asker1)"
 kill "${SERVERS[@]}"
 wait "${SERVERS[@]}" || true
-stop_sm
-fabric_down
 ip link delete bond0
 at 1 ip link delete bond0
 hosts_down
-ip netns delete n1

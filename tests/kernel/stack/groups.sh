@@ -126,6 +126,4 @@ done
 step "the end"
 kill "${EARS[@]}"
 wait "${EARS[@]}" || true
-stop_sm
-fabric_down
 hosts_down

@@ -137,7 +137,4 @@ kill $DAEMON
 wait $DAEMON || fail "the daemon: $(tail -n 5 /run/ha.log)"
 everything_on ib0
 kill $MEMBER
-stop_sm
-fabric_down
 hosts_down
-ip netns delete n1

@@ -31,7 +31,7 @@ a_fabric() {
 	hosts_active
 	for i in "${HOSTS[@]}"; do
 		wait_for 20 netdev_of "sib$i"
-		ip link set "$(netdev_of "sib$i")" name "x$i"
+		ip link set "$NETDEV" name "x$i"
 	done
 }
 

@@ -70,7 +70,4 @@ step "stack down"
 kill $DAEMON $SERVER
 wait $DAEMON || fail "the daemon: $(tail -n 5 /run/ha.log)"
 wait $SERVER || true
-stop_sm
-fabric_down
 hosts_down
-ip netns delete n1

@@ -30,18 +30,18 @@ second_cable() {
 # sm HCA: a subnet manager on its port, with files of its own
 sm() {
 	mkdir -p "/run/sm-$1"
+	gid_tail "$1"
 	OSM_TMP_DIR=/run/sm-$1 OSM_CACHE_DIR=/run/sm-$1 opensm -s 2 \
-		-g "0x$(gid_tail "$1" | tr -d :)" -f "/run/sm-$1/log" -P /run/partitions.conf \
+		-g "0x${TAIL//:/}" -f "/run/sm-$1/log" -P /run/partitions.conf \
 		>"/run/sm-$1/out" 2>&1 &
 	SMS[$1]=$!
 }
 
 # interface HCA NAME [netns]: name its interface, set it up
 interface() {
-	local now in=()
+	local in=()
 	wait_for 60 netdev_of "$1"
-	now=$(netdev_of "$1")
-	[[ $now == "$2" ]] || ip link set "$now" name "$2"
+	[[ $NETDEV == "$2" ]] || ip link set "$NETDEV" name "$2"
 	[[ -z ${3-} ]] || { ip link set "$2" netns "$3"; in=("${N[@]}"); }
 	"${in[@]}" ip link set "$2" up
 }
@@ -171,13 +171,14 @@ ip netns add n1
 # Names that the kernel has given must not be in the way.
 for hca in sib0 sib1 sib2 sib3; do
 	wait_for 60 netdev_of $hca
-	ip link set "$(netdev_of $hca)" name "x$hca"
+	ip link set "$NETDEV" name "x$hca"
 done
 netdev_of() {
 	local path
+	gid_tail "$1"
 	for path in /sys/class/net/xsib* /sys/class/net/ib*; do
-		[[ -e $path && $(cat "$path/address") == *"$(gid_tail "$1")" ]] &&
-			{ basename "$path"; return; }
+		NETDEV=${path##*/}
+		! first_line "$path/address" || [[ $LINE != *"$TAIL" ]] || return 0
 	done
 	return 1
 }

@@ -137,7 +137,6 @@ wait_for 30 sm_is 0 STANDBY
 wait_for 10 is_master 1
 
 step "the end"
-SM=${SMS[1]} stop_sm
 SM=${SMS[0]} stop_sm
-fabric_down
+SM=${SMS[1]}
 hosts_down

@@ -4,9 +4,13 @@
 # What the scenarios of this folder share: two HCAs on one cable in one kernel,
 # the second port's interface in a network namespace of its own, OpenSM on the
 # first. SIB_KO and IPOIB_KO name the modules.
+#
+# A process takes a tenth of a second on a kernel with KASAN: what is called again and
+# again makes none where it can.
 set -euo pipefail
 
-N=(ip netns exec n1)
+N=(ip netns exec n1)    # a process there, with a /sys of its own
+exec {NEVER}<> <(:)     # nothing ever comes
 
 
 fail() {
@@ -27,8 +31,13 @@ wait_for() {
 	end=$((SECONDS + limit))
 	until "$@" >/dev/null 2>&1; do
 		((SECONDS < end)) || fail "not within $limit s: $*"
-		sleep 0.1
+		pause
 	done
+}
+
+# pause: a tenth of a second
+pause() {
+	read -rt 0.1 -u "$NEVER" || true
 }
 
 # refused "MESSAGE" COMMAND...: it fails and says why
@@ -43,8 +52,14 @@ into() {
 	echo "$2" >"$1"
 }
 
+# first_line FILE: LINE is its first line; fails if there is none
+first_line() {
+	LINE=
+	{ read -r LINE <"$1"; } 2>/dev/null
+}
+
 port_is() {
-	[[ $(cat "/sys/class/infiniband/$1/ports/1/state") == *"$2" ]]
+	first_line "/sys/class/infiniband/$1/ports/1/state" && [[ $LINE == *"$2" ]]
 }
 
 port_not() {
@@ -52,7 +67,8 @@ port_not() {
 }
 
 is_running() {
-	[[ $(cat "/sys/class/net/$1/operstate") == up || $(cat "/sys/class/net/$1/carrier") == 1 ]]
+	{ first_line "/sys/class/net/$1/operstate" && [[ $LINE == up ]]; } ||
+		{ first_line "/sys/class/net/$1/carrier" && [[ $LINE == 1 ]]; }
 }
 
 gone() {
@@ -68,9 +84,11 @@ load_ipoib() {
 }
 
 cable() {
-	ip link add va mtu 9000 type veth peer name vb mtu 9000
-	ip link set va up
-	ip link set vb up
+	ip -batch - <<-END
+		link add va mtu 9000 type veth peer name vb mtu 9000
+		link set va up
+		link set vb up
+	END
 }
 
 hcas() {
@@ -91,7 +109,8 @@ partitions() {
 # opensm_on HCA [OPTION...]: a subnet manager on its port
 opensm_on() {
 	[[ -e /run/partitions.conf ]] || partitions ''
-	opensm -s 2 -g "0x$(gid_tail "$1" | tr -d :)" -f /run/opensm.log -P /run/partitions.conf \
+	gid_tail "$1"
+	opensm -s 2 -g "0x${TAIL//:/}" -f /run/opensm.log -P /run/partitions.conf \
 		"${@:2}" >/run/opensm.out 2>&1 &
 	SM=$!
 }
@@ -104,44 +123,61 @@ start_sm() {
 
 # OpenSM may stay for ever if its port goes while it is ending.
 stop_sm() {
+	local end=$((SECONDS + 20))
 	kill "$SM" 2>/dev/null || true
-	timeout 20 tail --pid="$SM" -f /dev/null || kill -9 "$SM" || true
+	while is_alive "$SM" && ((SECONDS < end)); do
+		pause
+	done
+	kill -9 "$SM" 2>/dev/null || true
 	wait "$SM" 2>/dev/null || true
 }
 
-# The interface of an HCA, whatever the order in which they were made
+# is_alive PID: it has not ended, whether or not it has been waited for
+is_alive() {
+	first_line "/proc/$1/stat" && [[ ${LINE##*) } != [ZX]* ]]
+}
+
+# netdev_of HCA: NETDEV is its interface, whatever the order in which they were made
 netdev_of() {
 	local path
+	gid_tail "$1"
 	for path in "/sys/class/infiniband/$1/device/net"/* /sys/class/net/ib*; do
-		[[ -e $path ]] || continue
-		[[ $(cat "$path/address") == *"$(gid_tail "$1")" ]] && { basename "$path"; return; }
+		NETDEV=${path##*/}
+		! first_line "$path/address" || [[ $LINE != *"$TAIL" ]] || return 0
 	done
 	return 1
 }
 
-# the port GUID of fe80:0000:...:xxxx:yyyy as in a hardware address
+# gid_tail HCA: TAIL is the port GUID of fe80:0000:...:xxxx:yyyy as in a hardware address
 gid_tail() {
-	cut -d: -f5-8 "/sys/class/infiniband/$1/ports/1/gids/0" |
-		tr -d : | sed 's/..\B/&:/g'
+	first_line "/sys/class/infiniband/$1/ports/1/gids/0"
+	TAIL=${LINE#*:*:*:*:}
+	TAIL=${TAIL//:/}
+	TAIL=${TAIL:0:2}:${TAIL:2:2}:${TAIL:4:2}:${TAIL:6:2}:${TAIL:8:2}:${TAIL:10:2}:${TAIL:12:2}:${TAIL:14}
 }
 
 addresses() {
-	local first second
+	local first first_named='' second_named=''
 	wait_for 10 netdev_of sib0
+	first=$NETDEV
 	wait_for 10 netdev_of sib1
-	first=$(netdev_of sib0)
-	second=$(netdev_of sib1)
-	[[ $first == ib0 ]] || ip link set "$first" name ib0
-	ip netns list | grep -qw n1 || ip netns add n1
-	"${N[@]}" ip link set lo up
-	ip link set "$second" netns n1
-	[[ $second == ib1 ]] || "${N[@]}" ip link set "$second" name ib1
-	ip address replace 10.0.0.1/24 dev ib0
-	ip -6 address replace fd00::1/64 dev ib0 nodad
-	"${N[@]}" ip address add 10.0.0.2/24 dev ib1
-	"${N[@]}" ip -6 address add fd00::2/64 dev ib1 nodad
-	ip link set ib0 up
-	"${N[@]}" ip link set ib1 up
+	[[ $first == ib0 ]] || first_named="link set $first name ib0"
+	[[ $NETDEV == ib1 ]] || second_named="link set $NETDEV name ib1"
+	[[ -e /run/netns/n1 ]] || ip netns add n1
+	ip -batch - <<-END
+		$first_named
+		link set $NETDEV netns n1
+		address replace 10.0.0.1/24 dev ib0
+		address replace fd00::1/64 dev ib0 nodad
+		link set ib0 up
+	END
+	ip -n n1 -batch - <<-END
+		link set lo up
+		$second_named
+		address add 10.0.0.2/24 dev ib1
+		address add fd00::2/64 dev ib1 nodad
+		link set ib1 up
+	END
 	wait_for 30 is_running ib0
 	wait_for 30 ping -c 1 -W 1 10.0.0.2
 }
@@ -157,11 +193,12 @@ stack_up() {
 	addresses
 }
 
-# everything down again: what is left is a leak
+# everything down again: what is left is a leak. ib_ipoib goes first: it leaves its
+# groups, and would wait for an answer of the SA that does not come.
 stack_down() {
 	step "stack down"
-	stop_sm
 	rmmod ib_ipoib
+	stop_sm
 	local hca
 	for hca in sib0 sib1; do
 		[[ ! -e /sys/class/infiniband/$hca ]] || rdma link delete "$hca"

@@ -100,9 +100,10 @@ wait_for 30 ping -c 1 -W 1 fd00::9
 ! ping -q -c 1 -W 1 10.1.0.9 >/run/ping || fail "a peer that has gone answers"
 
 step "the end"
+rmmod ib_ipoib
+stop_sm
 kill "$fabric"
 wait "$fabric" || fail "ibfabric ended with $?: $(cat /run/ibfabric.log)"
-stop_sm
-rmmod ib_ipoib
 rdma link delete sib0
 rmmod sib
+ip link delete h0

@@ -71,6 +71,4 @@ ibnetdiscover -C sib0 >/run/found || fail "ibnetdiscover"
 step "the end"
 kill "${PINGERS[@]}"
 wait "${PINGERS[@]}" || true
-stop_sm
-fabric_down
 hosts_down

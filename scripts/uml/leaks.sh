@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# shellcheck shell=bash
+# What the kernel's memory has lost, for scripts/uml/init and tests/kernel/serve.sh.
+
+# find_leaks FILE: kmemleak's listing there, of what it calls unreferenced
+find_leaks() {
+	local knob=/sys/kernel/debug/kmemleak found=- end=$((SECONDS + 30))
+	# What is younger than five seconds is not yet called a leak, and nothing tells
+	# when the last is older: the one fixed wait. It costs nothing on a clock that
+	# skips idle time.
+	sleep 5.5
+	# A pointer may be in a register or on the move while a scan passes: the leaks
+	# are what two scans in a row agree on.
+	until echo scan >$knob && cat $knob >/run/scratch/leaks &&
+		[[ $(grep ^unreferenced /run/scratch/leaks) == "$found" ]] || ((SECONDS > end)); do
+		found=$(grep ^unreferenced /run/scratch/leaks)
+	done
+	cp /run/scratch/leaks "$1"
+}
