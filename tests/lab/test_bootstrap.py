@@ -4,13 +4,15 @@
 import subprocess
 from pathlib import Path
 
+import pytest
+
 BOOTSTRAP = Path(__file__).resolve().parents[2] / "scripts/bootstrap"
 
 
 def bash(text, *arguments):
     """Run @text with the functions of scripts/bootstrap."""
     return subprocess.run(["bash", "-c", f'source "{BOOTSTRAP}"\n{text}', "test", *arguments],
-                          text=True, check=False, stdout=subprocess.PIPE)
+                          text=True, check=False, stdout=subprocess.PIPE, timeout=5)
 
 
 def test_policy_goes_with_the_installation(tmp_path):
@@ -74,3 +76,39 @@ def test_check_names_packages_and_kernels(tmp_path):
     assert done.stdout == "opensm\nsparse\nDebian's kernel 6.12 (scripts/debian-kernel get 6.12)\n"
     assert done.returncode == 1
     assert bash(script.replace(" 6.12", ""), "").stdout == ""
+
+
+def program(path, text):
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+@pytest.mark.parametrize(("apt", "kernels", "status"), [(0, 0, 0), (0, 2, 1), (100, 0, 1)])
+def test_kernels_beside_packages(tmp_path, apt, kernels, status):
+    """It fails if either fails, and leaves neither a process nor a service."""
+    (tmp_path / "bootstrap").symlink_to(BOOTSTRAP)
+    # The download waits for the packages, and far too long if they cannot be had.
+    program(tmp_path / "debian-kernel", f"""#!/bin/bash
+        echo $$ > {tmp_path}/pid
+        for _ in {{1..999}}; do [[ ! -e {tmp_path}/installed ]] || break; sleep 0.01; done
+        exit {kernels}""")
+    program(tmp_path / "bin/apt-get", f"""#!/bin/bash
+        [[ " $* " == *" install "* ]] || exit 0
+        until [[ -s {tmp_path}/pid ]]; do sleep 0.01; done
+        ln -s /lib/systemd/system/opensm.service {tmp_path}/units
+        [[ {apt} != 0 ]] || touch {tmp_path}/installed
+        exit {apt}""")
+    program(tmp_path / "bin/dpkg-query", f"""#!/bin/bash
+        printf 'ii  kmod\\nii  python3\\n'
+        [[ ! -e {tmp_path}/installed ]] || echo 'ii  opensm'""")
+    (tmp_path / "units").mkdir()
+    done = bash(f"""BASH_ARGV0={tmp_path}/bootstrap PATH={tmp_path}/bin:$PATH
+        policy={tmp_path}/policy units={tmp_path}/units absent=(opensm) kernels=(6.1)
+        enabled_before=$(enabled "$units")
+        trap finish EXIT
+        hold_services "$policy"
+        install_all 9< /dev/null""")
+    assert done.returncode == status
+    assert not list((tmp_path / "units").iterdir()) and not (tmp_path / "policy").exists()
+    assert not Path("/proc", (tmp_path / "pid").read_text().strip()).exists()
