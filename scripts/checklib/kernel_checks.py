@@ -65,8 +65,8 @@ def _complaints(output):
 
 def _build_key(kernel, what):
     """All that a build of the modules for @kernel depends on."""
-    release = kernels.find(kernel).release
-    build = Path("/lib/modules", release, "build")
+    found = kernels.find(kernel)
+    release, build = found.release, found.headers
     dates = [(build / name).stat().st_mtime_ns for name in ("Makefile", "Module.symvers",
                                                             "include/generated/autoconf.h")]
     names = [name for name in tree.files()
@@ -136,17 +136,15 @@ def _compile_headers(kernel):
         f'-DOPENIPOIB_VERSION=\\"check\\" -Wall -Werror\n'
         f"ccflags-y += -D'pr_fmt(fmt)=KBUILD_MODNAME \": \" fmt' "
         "-Wno-unused-function -Wno-unused-const-variable\n")
-    status, output = run(["make", "-s", "-C", f"/lib/modules/{release}/build",
+    status, output = run(["make", "-s", "-C", kernels.find(kernel).headers,
                           f"M={folder}", "-j2", *objects])
     return [f"{kernel}: {line}" for line in output.splitlines()] if status else []
 
 
 def kernel_doc():
     """Every kernel-doc comment is well formed."""
-    scripts = sorted(Path("/usr/lib").glob("linux-kbuild-6.1*/scripts/kernel-doc"))
-    if not scripts:
-        raise RuntimeError("no kernel-doc: run scripts/bootstrap")
-    return tool(["perl", scripts[-1], "-Werror", "-none", *tree.kernel_sources()])
+    script = kernels.find("6.1").headers / "scripts/kernel-doc"
+    return tool(["perl", script, "-Werror", "-none", *tree.kernel_sources()])
 
 
 def versions():

@@ -21,8 +21,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from lablib.place import CACHE
+
 TOP = Path(__file__).resolve().parents[2]
-CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "openipoib"
 FRAGMENTS = TOP / "tests/kernel"
 TARBALLS = Path("/usr/src")
 LAYOUT = "1"            # changes with what a cached tree holds

@@ -71,8 +71,8 @@ def parser():
                          "hosts with one port); leaves: all ports in one subnet of two "
                          "switches; FILE: in a subnet as ibnetdiscover prints it")
     up.add_argument("--kernel", default="6.1", metavar="K",
-                    help="6.1 (default), 6.12, a release, test or debug (scripts/test-kernel), "
-                         "or the path of a kernel build tree")
+                    help="6.1 (default) or 6.12, Debian's, fetched if there is none; a release; test "
+                         "or debug (scripts/test-kernel); or the path of a kernel build tree")
     up.add_argument("--driver", action="append", default=[], metavar="[HOST=]ours|intree",
                     help="ib_ipoib of all hosts or of one (default ours); may be repeated")
     up.add_argument("--ib-mtu", type=int, choices=(2048, 4096), default=4096,
@@ -115,9 +115,9 @@ def parser():
 def cmd_up(arguments):
     from . import bringup, plan
     progress = bringup.Progress(arguments.quiet)
-    document, kernel = plan.make(arguments)
-    lock_fd = state.create()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    document, kernel = plan.make(arguments, progress)
+    lock_fd = state.create()
     try:
         bringup.up(document, kernel, progress)
     except BaseException as error:
@@ -251,6 +251,9 @@ def main():
     except LabError as error:
         print(f"lab: {error}", file=sys.stderr)
         return error.code
+    except KeyboardInterrupt:
+        print("lab: stopped", file=sys.stderr)
+        return BAD
     except OSError as error:  # such as a full disk
         if not isinstance(error, BrokenPipeError):
             print(f"lab: {error}", file=sys.stderr)

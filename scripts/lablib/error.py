@@ -2,7 +2,7 @@
 """What the lab tells its user."""
 
 
-class LabError(Exception):
+class LabError(RuntimeError):
     """Something the user is to be told; `code` is the exit status."""
 
     def __init__(self, message, code=2):

@@ -5,11 +5,11 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import debian
 from .error import LabError
-from .place import IS_INSTALLED, WORK
+from .place import HERE, WORK
 
-BOOT = Path("/boot")
-MODULES = Path("/lib/modules")
+ROOT = Path("/")
 # Our own test kernels, and how many times longer than a stock kernel on one
 # processor they may take: every deadline, of the lab and of tests, is stretched
 # by this. They run on two processors.
@@ -32,6 +32,7 @@ class Kernel:
     image:   bzImage
     modules: folder like /lib/modules/<release>; None if all is built in
     build:   the argument for scripts/build-modules
+    headers: the folder in which make builds modules for it
     """
 
     name: str
@@ -39,15 +40,41 @@ class Kernel:
     image: Path
     modules: Path | None
     build: str
+    headers: Path
 
     @property
     def is_installed(self):
         """Whether its modules are where the guest's root has them anyway."""
-        return self.modules == MODULES / self.release
+        return self.modules == ROOT / "lib/modules" / self.release
+
+    @property
+    def is_stock(self):
+        """Whether it is a distribution's, not one from a build tree."""
+        return self.build == self.release
 
 
 def _version_key(release):
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", release)]
+
+
+def _roots():
+    """Below what there may be kernels: the cache's come last, and count more when equal."""
+    return [ROOT, *debian.KERNELS.glob("[0-9]*")]
+
+
+def _newest(name, files, what):
+    """The newest of @files, (release, path), whose release is @name or starts with it."""
+    if not re.match(r"\d+\.\d+", name):
+        raise LabError(f"kernel '{name}': a version such as 6.12, a release, or a path", code=1)
+    pattern = re.compile(re.escape(name) + r"([.+-].*)?$")
+    found = [file for file in files if pattern.match(file[0])]
+    if not found:
+        cure = f"{HERE}/debian-kernel get {name}" if name in debian.SERIES else \
+            f"Debian has them in linux-image-{name} and linux-headers-{name}"
+        raise LabError(f"no kernel '{name}' with {what}, neither installed nor in "
+                       f"{debian.KERNELS} ({cure})", code=1)
+    best = max(_version_key(release) for release, _ in found)
+    return [file for file in found if _version_key(file[0]) == best][-1]
 
 
 def find(name):
@@ -56,16 +83,31 @@ def find(name):
         return _from_tree(name, WORK / "kernels" / name)
     if "/" in name:
         return _from_tree(name, Path(name))
-    if not re.match(r"\d+\.\d+", name):
-        raise LabError(f"--kernel {name}: a version such as 6.12, a release, or a path", code=1)
-    pattern = re.compile(re.escape(name) + r"([.+-].*)?$")
-    releases = [path.name.removeprefix("vmlinuz-") for path in BOOT.glob("vmlinuz-*")]
-    releases = [r for r in releases if pattern.match(r) and (MODULES / r / "modules.dep").exists()]
-    if not releases:
-        cure = "" if IS_INSTALLED else " (scripts/bootstrap installs 6.1 and 6.12)"
-        raise LabError(f"no kernel '{name}' in {BOOT} with its modules in {MODULES}{cure}", code=1)
-    release = max(releases, key=_version_key)
-    return Kernel(name, release, BOOT / f"vmlinuz-{release}", MODULES / release, release)
+    images = [(image.name.removeprefix("vmlinuz-"), image)
+              for root in _roots() for image in (root / "boot").glob("vmlinuz-*")]
+    release, image = _newest(name, [(release, image) for release, image in images
+                                    if debian.is_whole(image.parents[1], release)],
+                             "its modules and headers")
+    modules = image.parents[1] / "lib/modules" / release
+    return Kernel(name, release, image, modules, release, modules / "build")
+
+
+def headers(name):
+    """The folder in which make builds modules for the newest kernel @name; it may lack an image."""
+    trees = [(makefile.parents[1].name, makefile.parent)
+             for root in _roots() for makefile in (root / "lib/modules").glob("*/build/Makefile")]
+    return _newest(name, trees, "headers")[1]
+
+
+def provide(name, progress):
+    """find(), after fetching a kernel of Debian's that is not here."""
+    try:
+        return find(name)
+    except LabError:
+        if name not in debian.SERIES:
+            raise
+    debian.fetch(name, progress)
+    return find(name)
 
 
 def _from_tree(name, tree):
@@ -77,4 +119,5 @@ def _from_tree(name, tree):
                        code=1)
     release = release_file.read_text().strip()
     modules = tree / "modroot/lib/modules" / release
-    return Kernel(name, release, image, modules if modules.is_dir() else None, str(tree))
+    return Kernel(name, release, image, modules if modules.is_dir() else None, str(tree),
+                  tree)

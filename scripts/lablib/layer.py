@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 """The layer a guest has over the host's root: our modules and the agent.
 
-A layer holds usr/lib/modules/<release>/ with our modules in updates/ and
-modules.dep and its like made anew by depmod, so that `modprobe`, `modinfo` and
+A layer holds usr/lib/modules/<release>/ with our modules in updates/, the kernel's
+own by a link (guests see this machine's files at the same paths), and modules.dep and
+its like made by depmod of both, so that `modprobe`, `modinfo` and
 autoload by alias in the guest find ours before the kernel's own. It is made on
 the host, where depmod takes a second, not under emulation.
 """
@@ -86,6 +87,7 @@ def _digest(kernel, files):
     for path in files:
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     if kernel.modules is not None:
+        digest.update(bytes(kernel.modules.resolve()))
         order = kernel.modules / "modules.order"
         if order.exists():
             digest.update(str(order.stat().st_mtime_ns).encode())
@@ -141,7 +143,8 @@ def _build(kernel, driver, modules):
     tree = temporary / "usr/lib/modules" / kernel.release
     (tree / "updates").mkdir(parents=True)
     if kernel.modules is not None and not kernel.is_installed:
-        shutil.copytree(kernel.modules / "kernel", tree / "kernel")
+        # Resolved: build/kernels/<name> may come to mean another kernel while guests run.
+        (tree / "kernel").symlink_to((kernel.modules / "kernel").resolve())
     for module in chosen:
         shutil.copy(module, tree / "updates")
     _depmod(kernel, staging, tree)

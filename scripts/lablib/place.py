@@ -32,8 +32,15 @@ def _work():
     return Path(os.environ.get("XDG_CACHE_HOME", default)) / "openipoib-lab"
 
 
+def _cache():
+    if IS_INSTALLED:
+        return WORK
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "openipoib"
+
+
 SOURCES = _sources()
 WORK = _work()
+CACHE = _cache()  # kernels, which all checkouts of a user share
 
 BIN = PREFIX / "sbin" if IS_INSTALLED else WORK / "cmake/bin"
 

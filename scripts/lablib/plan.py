@@ -85,8 +85,8 @@ def _cables(names, ports, is_fabric):
     return [{"ends": entry, "up": True} for entry in ends]
 
 
-def make(arguments):
-    """The plan of a lab: a document that the daemon gets and `status` shows.
+def make(arguments, progress):
+    """The plan of a lab: a document that the daemon gets and `status` shows; and its kernel.
 
     Image, initramfs and layer of each host are filled in later.
     """
@@ -96,7 +96,6 @@ def make(arguments):
         raise LabError(f"--ports: 1 to {MAX_PORTS}", 1)
     if arguments.plugin and arguments.accel == "kvm":
         raise LabError("--plugin: not with --accel kvm", 1)
-    kernel = kernels.find(arguments.kernel)
     names = [f"h{number}" for number in range(1, arguments.hosts + 1)]
     driver = drivers(names, arguments.driver)
     hosts = [{"name": name, "number": number, "driver": driver[name],
@@ -104,6 +103,7 @@ def make(arguments):
               "ports": [_port(number, port) for port in range(arguments.ports)]}
              for number, name in enumerate(names, 1)]
     wired = topology(arguments.topology, names, arguments.ports)
+    kernel = kernels.provide(arguments.kernel, progress)
     return {"hosts": hosts, "ports": arguments.ports,
             "cables": _cables(names, arguments.ports, wired is not None),
             "topology": wired, "topology_name": arguments.topology or "",

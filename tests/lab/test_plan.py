@@ -10,7 +10,7 @@ HOSTS = ["h1", "h2"]
 
 
 def make(*words):
-    return plan.make(cli.parser().parse_args(["up", *words]))[0]
+    return plan.make(cli.parser().parse_args(["up", *words]), print)[0]
 
 
 @pytest.mark.parametrize(("choices", "expected"), [

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""Debian's kernels with their headers, unpacked into the cache.
+
+Guests boot them, and modules are built for them, but this machine never runs them.
+So their packages are downloaded and unpacked, not installed: /boot, the boot loader
+and /lib/modules stay as they are, and no initramfs is made.
+
+A kernel is in CACHE/debian/<release>, laid out as from / (boot, lib/modules, usr).
+"""
+
+import contextlib
+import fcntl
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from .error import LabError
+from .place import CACHE
+
+# A series, and the package that depends on its newest kernel.
+SERIES = {"6.1": "linux-image-amd64", "6.12": "linux-image-6.12-amd64"}
+KERNELS = CACHE / "debian"
+UNFINISHED = ".new-"
+
+
+def is_whole(root, release):
+    """Whether image, modules and headers of the kernel @release are below @root."""
+    modules = root / "lib/modules" / release
+    return all(path.exists() for path in (root / f"boot/vmlinuz-{release}",
+                                          modules / "modules.dep", modules / "build/Makefile"))
+
+
+def _run(command, **options):
+    """Run a command; its output. Raises LabError with what it said if it fails."""
+    try:
+        result = subprocess.run(command, capture_output=True, text=True, check=False,
+                                env=os.environ | {"LC_ALL": "C"}, **options)
+    except FileNotFoundError:
+        raise LabError(f"no {command[0]}: kernels are taken from Debian's packages", 1) from None
+    if result.returncode:
+        raise LabError(f"{' '.join(map(str, command))}: {result.stderr.strip()}")
+    return result.stdout
+
+
+def _needs(package):
+    """The packages that @package depends on, in the version that apt would install."""
+    record = _run(["apt-cache", "show", "--no-all-versions", package])
+    found = re.search(r"^Depends: (.*)$", record, re.MULTILINE)
+    return [entry.split()[0] for entry in found[1].split(",")] if found else []
+
+
+def resolve(series):
+    """The release of the newest kernel of @series, and the packages that it consists of."""
+    meta = SERIES[series]
+    needed = _needs(meta)
+    image = next((name for name in needed if name.startswith(f"linux-image-{series}.")), None)
+    if image is None:
+        raise LabError(f"{meta} depends on {', '.join(needed)}, not on a kernel {series}", 1)
+    release = image.removeprefix("linux-image-")
+    headers = f"linux-headers-{release}"
+    parts = [name for name in _needs(headers) if name.startswith(("linux-headers-", "linux-kbuild-"))]
+    return release, [image, headers, *parts]
+
+
+def _download(series, folder, progress):
+    """Put the packages of the newest kernel into @folder, unless it is here; its release."""
+    release, packages = resolve(series)
+    if is_whole(KERNELS / release, release):
+        return release
+    records = _run(["apt-cache", "show", "--no-all-versions", *packages])
+    size = sum(map(int, re.findall(r"^Size: (\d+)$", records, re.MULTILINE)))
+    progress(f"downloading Debian's kernel {release} with its headers: {size / 1e6:.0f} MB")
+    # Root's cache cannot be entered by apt's own user, as whom apt would download.
+    sandbox = [] if os.getuid() else ["-o", "APT::Sandbox::User=root"]
+    _run(["apt-get", "-q", "-o", "Acquire::Retries=3", *sandbox, "download", *packages], cwd=folder)
+    return release
+
+
+def _download_with_lists(series, folder, progress):
+    """_download(), after bringing apt's lists up to date if it fails without."""
+    try:
+        return _download(series, folder, progress)
+    except LabError as error:
+        if os.getuid():
+            raise LabError(f"Debian's kernel {series} cannot be had: {error}\n"
+                           "If apt's lists are missing or old: apt-get update, as root.") from None
+    progress("apt's lists are missing or old: apt-get update")
+    _run(["apt-get", "-q", "update"])
+    try:
+        return _download(series, folder, progress)
+    except LabError as error:
+        raise LabError(f"Debian's kernel {series} cannot be had: {error}\n"
+                       "It is in Debian 12 with its security updates.") from None
+
+
+def relocate(root, release):
+    """Turn what points to /usr/src into what points into @root, wherever that is."""
+    headers = root / f"usr/src/linux-headers-{release}"
+    makefile = headers / "Makefile"
+    makefile.write_text(re.sub(r"^include /usr/src/", "include ../", makefile.read_text(),
+                               flags=re.MULTILINE))
+    for name in ("build", "source"):
+        link = root / "lib/modules" / release / name
+        target = link.readlink()
+        if target.is_absolute():
+            link.unlink()
+            link.symlink_to(Path("../../..", *target.parts[1:]))
+
+
+def _unpack(packages, root, release):
+    """Make a kernel of @packages, files, in the folder @root."""
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(lambda package: _run(["dpkg-deb", "-x", package, root]), packages))
+    for path in (root / "boot").iterdir():
+        if not path.name.startswith("vmlinuz-"):
+            path.unlink()
+    shutil.rmtree(root / "usr/share", ignore_errors=True)
+    relocate(root, release)
+    _run(["/sbin/depmod", "-b", root, release])
+    if not is_whole(root, release):
+        raise LabError(f"the packages of Debian's kernel {release} do not have all of image, "
+                       "modules and headers")
+
+
+@contextlib.contextmanager
+def _lock(progress):
+    KERNELS.mkdir(parents=True, exist_ok=True)
+    with (KERNELS / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            progress("waiting for another download of a kernel")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def fetch(series, progress):
+    """Bring the newest kernel of @series into the cache, whole or not at all."""
+    with _lock(progress):
+        for leftover in KERNELS.glob(f"{UNFINISHED}*"):
+            shutil.rmtree(leftover, ignore_errors=True)
+        with tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=KERNELS) as folder:
+            root = Path(folder, "root")
+            root.mkdir()
+            release = _download_with_lists(series, folder, progress)
+            target = KERNELS / release
+            if is_whole(target, release):
+                return  # somebody else has fetched it meanwhile
+            progress(f"unpacking it into {target}")
+            _unpack(sorted(Path(folder).glob("*.deb")), root, release)
+            shutil.rmtree(target, ignore_errors=True)  # in part, if at all
+            root.rename(target)

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""Debian's kernels: which packages, unpacked whole or not at all, and which one is taken."""
+
+import os
+import shutil
+import subprocess
+from types import SimpleNamespace
+
+import pytest
+
+from lablib import debian, kernel, layer
+from lablib.error import LabError
+
+SERIES, RELEASE, COMMON = "6.12", "6.12.7+deb12-amd64", "6.12.7+deb12-common"
+DEPENDS = {
+    "linux-image-6.12-amd64": f"linux-image-{RELEASE} (= 6.12.7-1)",
+    f"linux-headers-{RELEASE}": f"linux-base (>= 4.12~), linux-headers-{COMMON} (= 6.12.7-1), "
+                                f"linux-image-{RELEASE} (= 6.12.7-1) | linux-image-{RELEASE}-unsigned "
+                                "(= 6.12.7-1), linux-kbuild-6.12.7+deb12, gcc-12",
+    "linux-image-amd64": "linux-image-6.12.7+deb13-amd64 (= 6.12.7-1)",
+}
+FILES = {
+    f"linux-image-{RELEASE}": {
+        f"boot/vmlinuz-{RELEASE}": "image", f"boot/System.map-{RELEASE}": "map",
+        f"lib/modules/{RELEASE}/modules.order": "", f"lib/modules/{RELEASE}/modules.builtin": "",
+        f"lib/modules/{RELEASE}/kernel/fs/9p.ko": "", "usr/share/doc/image/copyright": "Linus"},
+    f"linux-headers-{RELEASE}": {
+        f"usr/src/linux-headers-{RELEASE}/Makefile":
+            f"include /usr/src/linux-headers-{COMMON}/Makefile\n",
+        f"lib/modules/{RELEASE}/build": f"-> /usr/src/linux-headers-{RELEASE}",
+        f"lib/modules/{RELEASE}/source": f"-> /usr/src/linux-headers-{COMMON}"},
+    f"linux-headers-{COMMON}": {f"usr/src/linux-headers-{COMMON}/Makefile": "all: ; @echo common\n"},
+    "linux-kbuild-6.12.7+deb12": {"usr/lib/linux-kbuild-6.12.7+deb12/scripts/kernel-doc": "doc"},
+}
+
+
+def write(root, files):
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if text.startswith("-> "):
+            path.symlink_to(text[3:])
+        else:
+            path.write_text(text)
+
+
+@pytest.fixture(name="packages", scope="module")
+def small_packages(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("packages")
+    for name, files in FILES.items():
+        write(folder / name, files)
+        write(folder / name, {"DEBIAN/control": f"Package: {name}\nVersion: 6.12.7-1\n"
+                              "Architecture: all\nMaintainer: nobody\nDescription: small\n"})
+        subprocess.run(["dpkg-deb", "-Znone", "--root-owner-group", "-b", folder / name,
+                        folder / f"{name}.deb"], check=True, stdout=subprocess.DEVNULL)
+    return folder
+
+
+class Apt:
+    """In place of apt: knows the packages above when its lists are there."""
+
+    def __init__(self, packages, run):
+        self.packages, self.run = packages, run
+        self.has_lists, self.did = True, []
+
+    def __call__(self, command, **options):
+        if not command[0].startswith("apt"):
+            return self.run(command, **options)
+        self.did.append("update" if command[-1] == "update" else command[0])
+        if command[-1] == "update":
+            self.has_lists = True
+        elif not self.has_lists:
+            raise LabError("E: No packages found")
+        elif command[0] == "apt-get":
+            for name in command[command.index("download") + 1:]:
+                shutil.copy(self.packages / f"{name}.deb", options["cwd"])
+        return "".join(f"Package: {name}\nDepends: {DEPENDS.get(name, 'nothing')}\nSize: 1000000\n\n"
+                       for name in command[3:])
+
+
+@pytest.fixture(name="apt")
+def small_apt(packages, tmp_path, monkeypatch):
+    apt = Apt(packages, debian._run)
+    monkeypatch.setattr(debian, "_run", apt)
+    monkeypatch.setattr(debian, "KERNELS", tmp_path / "cache")
+    monkeypatch.setattr(kernel, "ROOT", tmp_path / "machine")
+    return apt
+
+
+def make_kernel(root, release, *without):
+    """A kernel laid out below @root, without what is named."""
+    parts = {f"boot/vmlinuz-{release}": "", f"lib/modules/{release}/modules.dep": "",
+             f"lib/modules/{release}/build/Makefile": ""}
+    write(root, {name: "" for name in parts if not any(word in name for word in without)})
+
+
+@pytest.mark.usefixtures("apt")
+def test_the_packages_of_a_kernel():
+    release, names = debian.resolve(SERIES)
+    assert release == RELEASE
+    assert sorted(names) == sorted(FILES)
+
+
+@pytest.mark.usefixtures("apt")
+def test_a_debian_whose_kernel_is_of_another_series():
+    with pytest.raises(LabError, match="linux-image-amd64 depends on linux-image-6.12.7.*, not on "
+                                       "a kernel 6.1"):
+        debian.resolve("6.1")
+
+
+@pytest.mark.usefixtures("apt")
+def test_fetched_kernel_is_whole_and_of_one_piece(tmp_path):
+    lines = []
+    found = kernel.provide(SERIES, lines.append)
+    assert any("4 MB" in line for line in lines)
+    root = debian.KERNELS / RELEASE
+    assert (found.release, found.image) == (RELEASE, root / f"boot/vmlinuz-{RELEASE}")
+    assert found.is_stock and not found.is_installed
+    assert {path.name for path in debian.KERNELS.iterdir()} == {RELEASE, "lock"}
+    assert [path.name for path in (root / "boot").iterdir()] == [found.image.name]
+    assert not (root / "usr/share").exists()
+    assert kernel.headers(SERIES) == found.headers
+    # It works at any place, and takes nothing of /usr/src.
+    root.rename(tmp_path / "elsewhere")
+    modules = tmp_path / "elsewhere/lib/modules" / RELEASE
+    assert subprocess.check_output(["make", "-s", "-C", modules / "build"], text=True) == "common\n"
+    assert (modules / "source").resolve() == tmp_path / f"elsewhere/usr/src/linux-headers-{COMMON}"
+
+
+def test_what_is_there_is_not_fetched(apt):
+    make_kernel(kernel.ROOT, "6.12.1+deb12-amd64")
+    assert kernel.provide(SERIES, print).release == "6.12.1+deb12-amd64"
+    assert apt.did == []
+
+
+def test_fetched_by_another_meanwhile(apt):
+    make_kernel(debian.KERNELS / RELEASE, RELEASE)
+    debian.fetch(SERIES, print)
+    assert "apt-get" not in apt.did
+
+
+def test_no_series_of_debians(apt):
+    with pytest.raises(LabError, match="no kernel '5.10'"):
+        kernel.provide("5.10", print)
+    assert apt.did == []
+
+
+def test_ended_while_unpacking(apt, monkeypatch):
+    def stop(command, **options):
+        if command[0] == "/sbin/depmod":
+            raise KeyboardInterrupt
+        return apt(command, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(debian, "_run", stop)
+        with pytest.raises(KeyboardInterrupt):
+            debian.fetch(SERIES, print)
+    assert [path.name for path in debian.KERNELS.iterdir()] == ["lock"]
+    # Killed, it would have left this.
+    shutil.copytree(apt.packages, debian.KERNELS / ".new-left/root", symlinks=True)
+    make_kernel(debian.KERNELS / ".new-left", RELEASE)
+    with pytest.raises(LabError):
+        kernel.find(SERIES)
+    debian.fetch(SERIES, print)
+    assert {path.name for path in debian.KERNELS.iterdir()} == {RELEASE, "lock"}
+    assert kernel.find(SERIES).release == RELEASE
+
+
+def test_kernel_in_part_is_replaced(apt):
+    make_kernel(debian.KERNELS / RELEASE, RELEASE, "modules.dep")
+    assert kernel.provide(SERIES, print).release == RELEASE
+    assert "apt-get" in apt.did
+
+
+def test_root_brings_the_lists_up_to_date_once(apt, monkeypatch):
+    monkeypatch.setattr(os, "getuid", lambda: 0)
+    apt.has_lists = False
+    debian.fetch(SERIES, print)
+    assert apt.did.count("update") == 1
+
+
+def test_others_are_told_to(apt, monkeypatch):
+    monkeypatch.setattr(os, "getuid", lambda: 1000)
+    apt.has_lists = False
+    with pytest.raises(LabError, match="kernel 6.12 cannot be had: E: No packages found\n.*apt-get update"):
+        debian.fetch(SERIES, print)
+    assert "update" not in apt.did
+
+
+@pytest.mark.usefixtures("apt")
+def test_newest_wins_and_the_cache_when_equal():
+    make_kernel(kernel.ROOT, "6.1.0-9-amd64")
+    make_kernel(kernel.ROOT, "6.1.0-10-amd64")
+    make_kernel(kernel.ROOT, "6.12.1-amd64")
+    assert kernel.find("6.1").is_installed
+    assert kernel.find("6.1").release == "6.1.0-10-amd64"
+    assert kernel.headers("6.1") == kernel.ROOT / "lib/modules/6.1.0-10-amd64/build"
+    cached = debian.KERNELS / "6.1.0-10-amd64"
+    make_kernel(cached, "6.1.0-10-amd64")
+    assert kernel.find("6.1").image.parents[1] == cached
+    assert kernel.headers("6.1").is_relative_to(cached)
+    make_kernel(kernel.ROOT, "6.1.0-11-amd64")
+    assert kernel.find("6.1").release == "6.1.0-11-amd64"
+    assert kernel.find("6.1.0-9-amd64").release == "6.1.0-9-amd64"
+
+
+@pytest.mark.usefixtures("apt")
+@pytest.mark.parametrize("lacking", ["vmlinuz", "modules.dep", "build"])
+def test_newer_kernel_that_lacks_something(lacking):
+    make_kernel(kernel.ROOT, "6.1.0-9-amd64")
+    make_kernel(kernel.ROOT, "6.1.0-10-amd64", lacking)
+    assert kernel.find("6.1").release == "6.1.0-9-amd64"
+    with pytest.raises(LabError, match="linux-headers-6.1.0-10-amd64"):
+        kernel.find("6.1.0-10-amd64")
+
+
+def test_layer_points_to_the_modules_that_are_not_installed(tmp_path, monkeypatch):
+    monkeypatch.setattr(layer, "BUILD", tmp_path / "build")
+    monkeypatch.setattr(layer, "IN_USE", tmp_path / "in-use")
+    monkeypatch.setattr(layer, "_depmod", lambda _kernel, staging, _target: staging.mkdir())
+    (tmp_path / "sib.ko").touch()
+    layers = []
+    for place in ("one", "other"):
+        modules = tmp_path / place / "lib/modules" / RELEASE
+        write(modules, {"kernel/fs/9p.ko": place})
+        stock = SimpleNamespace(release=RELEASE, modules=modules, is_installed=False)
+        layers.append(layer._build(stock, "intree", {"sib": tmp_path / "sib.ko"}))
+        link = layers[-1] / "usr/lib/modules" / RELEASE / "kernel"
+        assert link.readlink() == modules / "kernel"
+    assert layers[0] != layers[1]
