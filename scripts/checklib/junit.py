@@ -58,8 +58,11 @@ def _case(element):
 
 
 def read(path):
-    """The cases in a JUnit file, whatever its nesting of suites."""
-    return [_case(element) for element in ET.parse(path).getroot().iter("testcase")]
+    """The cases in a JUnit file, whatever its nesting of suites. ValueError if it is none."""
+    try:
+        return [_case(element) for element in ET.parse(path).getroot().iter("testcase")]
+    except (ET.ParseError, ValueError) as error:
+        raise ValueError(f"{path}: {error}") from error
 
 
 def finish(suite, cases, path=None):

@@ -145,6 +145,17 @@ def _execute(suite, command, deadline, log):
     return f"{Path(command[0]).name}: status {status}" if status else ""
 
 
+def _read(suite):
+    """The cases of a suite's results; a failed one if they cannot be read, and no results."""
+    if not suite.xml.exists():
+        return []
+    try:
+        return junit.read(suite.xml)
+    except ValueError as error:
+        suite.xml.replace(f"{suite.xml}.broken")
+        return [junit.Case(suite.name, junit.FAILED, str(error))]
+
+
 def run(suite):
     """Run a suite and fill in its cases. A suite without results is a failure."""
     LOGS.mkdir(parents=True, exist_ok=True)
@@ -159,8 +170,7 @@ def run(suite):
             trouble = _execute(suite, command, start + suite.seconds, log)
             if trouble:
                 break
-    if suite.xml.exists():
-        suite.cases = junit.read(suite.xml)
+    suite.cases += _read(suite)
     if trouble and not suite.count(junit.FAILED):
         suite.cases.append(junit.Case(suite.name, junit.FAILED, f"{trouble}; see {suite.log}"))
     if not suite.count(junit.FAILED) and not suite.count(junit.PASSED):

@@ -97,6 +97,23 @@ def test_a_suite_that_is_not_there(folder):
         [(junit.FAILED, "there is no no/such/file")]
 
 
+@pytest.mark.parametrize("text", ["", "<testsuite><testcase name='a'/>", "\0\1", "passed",
+                                  "<testsuite><testcase name='a' time='soon'/></testsuite>"],
+                         ids=["empty", "truncated", "binary", "text", "no number"])
+def test_results_that_cannot_be_read(folder, text):
+    (folder / "broken").write_text(text, encoding="utf-8")
+    (name, reason), = failures(run(folder, f"cp {folder}/broken {folder}/fake.xml"))
+    assert name == "fake" and "fake.xml" in reason
+    assert not (folder / "fake.xml").exists()
+
+
+def test_results_that_cannot_be_read_stop_no_other_suite(folder):
+    good = results(folder, PASSED)
+    truncated = f"echo '<testsuite><testcase' > {folder}/broken.xml"
+    runner = start(folder, f"broken|30|{truncated}", f"fake|30|{good}")
+    assert finish(runner) == (2, "1 passed, 1 failed, 0 skipped")
+
+
 def test_a_failed_test_explains_the_status(folder):
     assert failures(run(folder, results(folder, PASSED, FAILED) + "; exit 1")) == [("b", "broken")]
 
