@@ -115,10 +115,16 @@ def _end(process, wait):
 
 
 def _execute(suite, command, deadline, log):
-    """Run one command, output to the terminal and to @log. Returns what went wrong."""
-    process = subprocess.Popen([str(word) for word in command], cwd=TOP, start_new_session=True,
-                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT)
+    """Run one command, output to the terminal and to @log. Returns what went wrong.
+
+    If no test can have failed for that reason, it is a failed case of the suite, too.
+    """
+    try:
+        process = subprocess.Popen([str(word) for word in command], cwd=TOP,
+                                   start_new_session=True, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    except OSError as error:
+        return f"{command[0]}: {error.strerror}"
     late = threading.Event()
 
     def expire():
@@ -140,9 +146,14 @@ def _execute(suite, command, deadline, log):
         raise
     finally:
         timer.cancel()
+    trouble = f"{Path(command[0]).name}: status {status}" if status else ""
+    if status < 0:
+        trouble = f"{Path(command[0]).name}: ended by signal {-status}"
     if late.is_set():
-        return f"not done within {suite.seconds} s"
-    return f"{Path(command[0]).name}: status {status}" if status else ""
+        trouble = f"not done within {suite.seconds} s"
+    if status < 0 or late.is_set():
+        suite.cases.append(junit.Case(suite.name, junit.FAILED, f"{trouble}; see {suite.log}"))
+    return trouble
 
 
 def _read(suite):

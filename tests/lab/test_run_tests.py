@@ -114,6 +114,16 @@ def test_results_that_cannot_be_read_stop_no_other_suite(folder):
     assert finish(runner) == (2, "1 passed, 1 failed, 0 skipped")
 
 
+def test_killed_after_tests_that_passed(folder):
+    (_, reason), = failures(run(folder, results(folder, PASSED) + "; kill -9 $$"))
+    assert "signal 9" in reason
+
+
+def test_killed_after_a_test_that_failed(folder):
+    found = failures(run(folder, results(folder, PASSED, FAILED) + "; kill -9 $$"))
+    assert len(found) == 2 and ("b", "broken") in found
+
+
 def test_a_failed_test_explains_the_status(folder):
     assert failures(run(folder, results(folder, PASSED, FAILED) + "; exit 1")) == [("b", "broken")]
 
@@ -123,10 +133,22 @@ def test_a_status_without_a_failed_test(folder):
     assert "status 3" in reason
 
 
+def test_too_late_after_a_test_that_failed(folder):
+    found = failures(run(folder, results(folder, PASSED, FAILED) + "; sleep 1000 & wait", seconds=1))
+    assert {reason.split(";")[0] for _, reason in found} == {"not done within 1 s", "broken"}
+
+
 def test_a_build_that_fails(folder):
     good = results(folder, PASSED)
     (_, reason), = failures(run(folder, "exit 1", good))
     assert "status 1" in reason and not (folder / "fake.xml").exists()
+
+
+def test_a_command_that_is_not_there(folder):
+    suite = suites.Suite("fake", "a fake", "Makefile", [["no-such-command"]], 30)
+    suites.run(suite)
+    (case,) = suite.cases
+    assert case.result == junit.FAILED and "no-such-command" in case.reason
 
 
 def test_one_red_suite_among_green_ones(folder):
