@@ -114,16 +114,33 @@ def _end(process, wait):
             continue
 
 
+class _Held:
+    """Puts off the signals that interrupt a run, until they are released."""
+
+    def __init__(self):
+        self._came = []
+        self._before = {number: signal.signal(number, lambda number, _: self._came.append(number))
+                        for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def release(self):
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        for number in self._came:
+            signal.raise_signal(number)
+
+
 def _execute(suite, command, deadline, log):
     """Run one command, output to the terminal and to @log. Returns what went wrong.
 
     If no test can have failed for that reason, it is a failed case of the suite, too.
     """
+    held = _Held()      # as long as nobody could end what has been started
     try:
         process = subprocess.Popen([str(word) for word in command], cwd=TOP,
                                    start_new_session=True, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     except OSError as error:
+        held.release()
         return f"{command[0]}: {error.strerror}"
     late = threading.Event()
 
@@ -134,6 +151,7 @@ def _execute(suite, command, deadline, log):
     timer = threading.Timer(max(1.0, deadline - time.monotonic()), expire)
     timer.start()
     try:
+        held.release()
         for line in process.stdout:
             log.write(line)
             log.flush()

@@ -195,6 +195,25 @@ def test_ended_by_sigterm(folder):
     assert runner.returncode != 0 and gone(pids)
 
 
+def test_ended_while_a_suite_is_started(folder, monkeypatch):
+    """The signal comes before anybody has a process to end."""
+    def started(*args, **options):
+        process = popen(*args, **options)
+        pids.append(process.pid)
+        os.kill(os.getpid(), signal.SIGTERM)
+        return process
+
+    pids, popen, before = [], subprocess.Popen, signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(subprocess, "Popen", started)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run(folder, "sleep 1000")
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert gone(pids)
+
+
 def test_killed(folder):
     runner, pids = interrupt(folder, signal.SIGKILL)
     try:
