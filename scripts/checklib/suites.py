@@ -2,6 +2,7 @@
 """The suites that `make test` runs, and how."""
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from .tree import BUILD, LOGS, TOP
 
 PYTEST = ["/usr/bin/python3", "-m", "pytest", "-v", "-p", "no:cacheprovider"]
 END_SECONDS = 60
+SILENT_SECONDS = 1
 
 
 @dataclass
@@ -129,6 +131,30 @@ class _Held:
             signal.raise_signal(number)
 
 
+def _show(process, log):
+    """Show and log what a command says.
+
+    Until nobody can say more; or until it has ended and is silent, since what it has left
+    behind may keep its output open.
+    """
+    begun = b""
+    while True:
+        if not select.select([process.stdout], [], [], SILENT_SECONDS)[0]:
+            if process.poll() is None:
+                continue
+            break
+        said = os.read(process.stdout.fileno(), 65536)
+        log.write(said)
+        log.flush()
+        *lines, begun = (begun + said).split(b"\n")
+        sys.stdout.buffer.write(b"".join(b"  " + line + b"\n" for line in lines))
+        sys.stdout.flush()
+        if not said:
+            break
+    if begun:
+        sys.stdout.buffer.write(b"  " + begun + b"\n")
+
+
 def _execute(suite, command, deadline, log):
     """Run one command, output to the terminal and to @log. Returns what went wrong.
 
@@ -136,7 +162,7 @@ def _execute(suite, command, deadline, log):
     """
     held = _Held()      # as long as nobody could end what has been started
     try:
-        process = subprocess.Popen([str(word) for word in command], cwd=TOP,
+        process = subprocess.Popen([str(word) for word in command], cwd=TOP, bufsize=0,
                                    start_new_session=True, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     except OSError as error:
@@ -152,11 +178,7 @@ def _execute(suite, command, deadline, log):
     timer.start()
     try:
         held.release()
-        for line in process.stdout:
-            log.write(line)
-            log.flush()
-            sys.stdout.buffer.write(b"  " + line)
-            sys.stdout.flush()
+        _show(process, log)
         status = process.wait()
     except BaseException:
         # It must not wait for somebody who reads its last words.

@@ -138,6 +138,17 @@ def test_too_late_after_a_test_that_failed(folder):
     assert {reason.split(";")[0] for _, reason in found} == {"not done within 1 s", "broken"}
 
 
+def test_too_late_with_a_daemon_that_keeps_the_output(folder):
+    pid = folder / "daemon"
+    command = f"setsid sh -c 'echo $$ > {pid}; exec sleep 1000' & sleep 1000"
+    begun = time.monotonic()
+    try:
+        (_, reason), = failures(run(folder, command, seconds=1))
+    finally:
+        os.kill(int(pid.read_text()), signal.SIGKILL)
+    assert "not done within 1 s" in reason and time.monotonic() - begun < 20
+
+
 def test_a_build_that_fails(folder):
     good = results(folder, PASSED)
     (_, reason), = failures(run(folder, "exit 1", good))
