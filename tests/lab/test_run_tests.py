@@ -162,6 +162,10 @@ def test_a_command_that_is_not_there(folder):
     assert case.result == junit.FAILED and "no-such-command" in case.reason
 
 
+def test_a_run_of_no_suites_is_red(folder):
+    assert finish(start(folder)) == (2, "0 passed, 0 failed, 0 skipped")
+
+
 def test_one_red_suite_among_green_ones(folder):
     good = results(folder, PASSED)
     assert finish(start(folder, f"fake|30|{good}")) == (0, "1 passed, 0 failed, 0 skipped")
@@ -193,6 +197,7 @@ def gone(pids):
 
 def interrupt(folder, number):
     """A runner ended by a signal while its first suite runs: it, and its suite's processes."""
+    results(folder, PASSED, name="later.xml")
     hanging = f"echo $$ > {folder}/pid; sleep 1000 & echo $! > {folder}/child; wait"
     runner = start(folder, f"fake|1000|{hanging}", f"later|30|{results(folder, PASSED)}")
     pids = [wait_for(folder / name) for name in ("pid", "child")]
@@ -204,6 +209,7 @@ def interrupt(folder, number):
 def test_ended_by_sigterm(folder):
     runner, pids = interrupt(folder, signal.SIGTERM)
     assert runner.returncode != 0 and gone(pids)
+    assert not (folder / "later.xml").exists()
 
 
 def test_ended_while_a_suite_is_started(folder, monkeypatch):
@@ -229,5 +235,6 @@ def test_killed(folder):
     runner, pids = interrupt(folder, signal.SIGKILL)
     try:
         assert runner.returncode == -signal.SIGKILL
+        assert not (folder / "later.xml").exists()
     finally:
         os.killpg(pids[0], signal.SIGKILL)
