@@ -23,6 +23,7 @@ class Case:
 
 
 def write(path, suite, cases):
+    """Write results. A file is replaced as a whole: who reads it meanwhile sees the old one."""
     root = ET.Element("testsuite", name=suite, tests=str(len(cases)),
                       failures=str(sum(c.result == FAILED for c in cases)),
                       skipped=str(sum(c.result == SKIPPED for c in cases)))
@@ -34,7 +35,9 @@ def write(path, suite, cases):
         elif case.result == SKIPPED:
             ET.SubElement(element, "skipped", message=case.reason)
     Path(path).parent.mkdir(parents=True, exist_ok=True)
-    ET.ElementTree(root).write(path, encoding="unicode", xml_declaration=True)
+    fresh = Path(f"{path}.new")
+    ET.ElementTree(root).write(fresh, encoding="unicode", xml_declaration=True)
+    fresh.replace(path)
 
 
 def _reason(element):
