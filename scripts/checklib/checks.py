@@ -107,7 +107,7 @@ def configure():
 
 def _cmake_target(target):
     configure()
-    return tool(["cmake", "--build", CMAKE, "--target", target, "-j", "2"])
+    return tool(["cmake", "--build", CMAKE, "--target", target, "-j", str(tree.PROCESSORS)])
 
 
 def cxx_format():

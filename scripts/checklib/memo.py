@@ -14,7 +14,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from .tree import TOP
+from .tree import PROCESSORS, TOP
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "openipoib"
 KEPT_SECONDS = 60 * 24 * 3600  # what nobody has asked for in so long is forgotten
@@ -80,7 +80,7 @@ def each(items, key_of, look):
             remember(known)
         return found
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(PROCESSORS) as pool:
         return [line for found in pool.map(work, items) for line in found]
 
 
