@@ -84,6 +84,20 @@ def each(items, key_of, look):
         return [line for found in pool.map(work, items) for line in found]
 
 
+def together(items, key_of, look):
+    """Look at all items that are not known to be clean, at once.
+
+    @key_of: item -> key; @look: list of items -> (what is wrong, those with nothing wrong)
+    """
+    unknown = {item: known for item in items if not is_clean(known := key_of(item))}
+    if not unknown:
+        return []
+    found, clean = look(list(unknown))
+    for item in clean:
+        remember(unknown[item])
+    return found
+
+
 def once(known, look):
     """What @look() finds, unless this key is known to be clean."""
     return each([known], lambda item: item, lambda _: look())
