@@ -10,6 +10,7 @@ import functools
 import hashlib
 import os
 import subprocess
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -55,6 +56,19 @@ def is_clean(known):
 def remember(known):
     folder().mkdir(parents=True, exist_ok=True)
     (folder() / known).touch()
+
+
+def recall(known):
+    """The text kept under a key; empty if there is none."""
+    return (folder() / known).read_text() if is_clean(known) else ""
+
+
+def keep(known, text):
+    """Keep a text under a key, whole or not at all."""
+    folder().mkdir(parents=True, exist_ok=True)
+    fresh = folder() / f"{known}.{os.getpid()}.{threading.get_ident()}"
+    fresh.write_text(text)
+    fresh.rename(folder() / known)
 
 
 def prune():
