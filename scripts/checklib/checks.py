@@ -8,7 +8,7 @@ well), or raises Skip with a reason. It prints nothing.
 import os
 import subprocess
 
-from . import tree
+from . import memo, tree
 from .tree import BUILD, TOP
 
 CMAKE = BUILD / "cmake"
@@ -31,6 +31,16 @@ def tool(argv, **options):
     """A check that is one tool: its output if it fails."""
     status, output = run(argv, **options)
     return (output.splitlines() or [f"{argv[0]}: status {status}"]) if status else []
+
+
+def each_file(argv, names):
+    """A check by a tool that looks at each file by itself, of those that have changed."""
+    def look(changed):
+        found = tool([*argv, *changed])
+        return found, [] if found else changed
+
+    version = memo.version(argv[0])
+    return memo.together(names, lambda name: memo.key(version, *argv, name, TOP / name), look)
 
 
 def licence_lines():
@@ -87,13 +97,13 @@ def file_sizes():
 def shell():
     """shellcheck over every shell script."""
     names = tree.scripts("bash", ".sh") + tree.scripts("/bin/sh", ".sh")
-    return tool(["shellcheck", "-e", "SC1091", *sorted(set(names))])
+    return each_file(["shellcheck", "--norc", "-e", "SC1091"], sorted(set(names)))
 
 
 def python():
     """Every Python file compiles and flake8 has nothing to say."""
-    return tool(["flake8", "--max-line-length", "110", "--extend-ignore", "E741,W503",
-                 *tree.scripts("python3", ".py")])
+    return each_file(["flake8", "--isolated", "--max-line-length", "110",
+                      "--extend-ignore", "E741,W503"], tree.scripts("python3", ".py"))
 
 
 def configure():
@@ -107,7 +117,7 @@ def configure():
 
 def _cmake_target(target):
     configure()
-    return tool(["cmake", "--build", CMAKE, "--target", target, "-j", "2"])
+    return tool(["cmake", "--build", CMAKE, "--target", target, "-j", str(tree.PROCESSORS)])
 
 
 def cxx_format():

@@ -38,7 +38,10 @@ def _write_properties(parent, properties):
 
 
 def write(path, suite, cases, properties=()):
-    """Write the cases of a suite; @properties: (name, value) of the suite as a whole."""
+    """Write results; @properties: (name, value) of the suite as a whole.
+
+    A file is replaced as a whole: who reads it meanwhile sees the old one.
+    """
     root = ET.Element("testsuite", name=suite, tests=str(len(cases)),
                       failures=str(sum(c.result == FAILED for c in cases)),
                       skipped=str(sum(c.result == SKIPPED for c in cases)))
@@ -52,7 +55,9 @@ def write(path, suite, cases, properties=()):
         elif case.result == SKIPPED:
             ET.SubElement(element, "skipped", message=case.reason)
     Path(path).parent.mkdir(parents=True, exist_ok=True)
-    ET.ElementTree(root).write(path, encoding="unicode", xml_declaration=True)
+    fresh = Path(f"{path}.new")
+    ET.ElementTree(root).write(fresh, encoding="unicode", xml_declaration=True)
+    fresh.replace(path)
 
 
 def _reason(element):
@@ -76,8 +81,11 @@ def _case(element):
 
 
 def read(path):
-    """The cases in a JUnit file, whatever its nesting of suites."""
-    return [_case(element) for element in ET.parse(path).getroot().iter("testcase")]
+    """The cases in a JUnit file, whatever its nesting of suites. ValueError if it is none."""
+    try:
+        return [_case(element) for element in ET.parse(path).getroot().iter("testcase")]
+    except (ET.ParseError, ValueError) as error:
+        raise ValueError(f"{path}: {error}") from error
 
 
 def properties(path):

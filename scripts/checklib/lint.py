@@ -7,7 +7,7 @@ import shlex
 import shutil
 from pathlib import Path
 
-from . import memo
+from . import memo, tree
 from .checks import CMAKE, configure, run
 from .tree import TOP
 
@@ -39,17 +39,38 @@ def _units():
     return units
 
 
-def _inputs(path, flags):
-    """All that a source file consists of: ours by content, the system's by its date."""
+def _included(path, flags):
+    """The files that a source file consists of; ours relative to the top."""
     status, output = run(["g++", *flags, "-M", path])
     if status:
         raise RuntimeError(output)
     names = output.replace("\\\n", " ").split(":", 1)[1].split()
-    for name in sorted(os.path.realpath(name) for name in names):
-        if Path(name).is_relative_to(TOP):
-            yield Path(name)
-        else:
-            yield f"{name} {os.stat(name).st_mtime_ns}"
+    return sorted({os.path.realpath(name).removeprefix(f"{TOP}/") for name in names})
+
+
+def _state(name):
+    """What changes with a file: the content of ours, the date of the system's."""
+    path = TOP / name
+    if not path.exists():
+        return f"{name} is gone"
+    return f"{name} {path.stat().st_mtime_ns}" if os.path.isabs(name) else path
+
+
+def _digest(path, flags):
+    """The digest of all that a source file consists of.
+
+    Which files these are is remembered: as long as each is as it was, and no header of ours
+    has come or gone, the preprocessor would say the same.
+    """
+    headers = tree.with_suffix(".h", ".hpp")
+    known = memo.key("included by", memo.version("g++"), *headers, *flags, path)
+    names, before = json.loads(memo.recall(known) or '[[], ""]')
+    digest = memo.key(*map(_state, names))
+    if digest != before:
+        names = _included(path, flags)
+        digest = memo.key(*map(_state, names))
+        memo.keep(known, json.dumps([names, digest]))
+    return digest
 
 
 def cxx_lint():
@@ -63,7 +84,7 @@ def cxx_lint():
     def key_of(path):
         flags = units[path]
         return memo.key(memo.version(binary), TOP / ".clang-tidy", *flags, *EXTRA, path,
-                        *_inputs(path, flags))
+                        _digest(path, flags))
 
     def look(path):
         status, output = run([binary, "--quiet", path, "--", *units[path], *EXTRA])

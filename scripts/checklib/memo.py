@@ -10,11 +10,12 @@ import functools
 import hashlib
 import os
 import subprocess
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from .tree import TOP
+from .tree import PROCESSORS, TOP
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "openipoib"
 KEPT_SECONDS = 60 * 24 * 3600  # what nobody has asked for in so long is forgotten
@@ -57,6 +58,19 @@ def remember(known):
     (folder() / known).touch()
 
 
+def recall(known):
+    """The text kept under a key; empty if there is none."""
+    return (folder() / known).read_text() if is_clean(known) else ""
+
+
+def keep(known, text):
+    """Keep a text under a key, whole or not at all."""
+    folder().mkdir(parents=True, exist_ok=True)
+    fresh = folder() / f"{known}.{os.getpid()}.{threading.get_ident()}"
+    fresh.write_text(text)
+    fresh.rename(folder() / known)
+
+
 def prune():
     """Forget what has not been asked for in a long time."""
     oldest = time.time() - KEPT_SECONDS
@@ -80,8 +94,22 @@ def each(items, key_of, look):
             remember(known)
         return found
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(PROCESSORS) as pool:
         return [line for found in pool.map(work, items) for line in found]
+
+
+def together(items, key_of, look):
+    """Look at all items that are not known to be clean, at once.
+
+    @key_of: item -> key; @look: list of items -> (what is wrong, those with nothing wrong)
+    """
+    unknown = {item: known for item in items if not is_clean(known := key_of(item))}
+    if not unknown:
+        return []
+    found, clean = look(list(unknown))
+    for item in clean:
+        remember(unknown[item])
+    return found
 
 
 def once(known, look):

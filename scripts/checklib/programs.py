@@ -3,7 +3,7 @@
 
 import subprocess
 
-from .tree import BUILD, TOP
+from .tree import BUILD, PROCESSORS, TOP
 
 CMAKE = BUILD / "cmake"
 BIN = CMAKE / "bin"
@@ -11,7 +11,7 @@ BIN = CMAKE / "bin"
 
 def build(targets):
     """Build what is out of date of @targets, into BIN. RuntimeError if that fails."""
-    commands = [["cmake", "--build", CMAKE, "-j", "2", "--target", *targets]]
+    commands = [["cmake", "--build", CMAKE, "-j", str(PROCESSORS), "--target", *targets]]
     if not (CMAKE / "build.ninja").exists():
         commands.insert(0, ["cmake", "-S", TOP, "-B", CMAKE, "-G", "Ninja"])
     for command in commands:

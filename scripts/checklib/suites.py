@@ -2,6 +2,7 @@
 """The suites of tests, which level of a run takes which, and how they run."""
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ CHECK, TEST, FULL = "check", "test", "full"
 ALL = LEVELS = (CHECK, TEST, FULL)
 PYTEST = ["/usr/bin/python3", "-m", "pytest", "-v", "-p", "no:cacheprovider"]
 END_SECONDS = 60
+SILENT_SECONDS = 1
 
 
 @dataclass
@@ -147,11 +149,58 @@ def _end(process, wait):
             continue
 
 
+class _Held:
+    """Puts off the signals that interrupt a run, until they are released."""
+
+    def __init__(self):
+        self._came = []
+        self._before = {number: signal.signal(number, lambda number, _: self._came.append(number))
+                        for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def release(self):
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        for number in self._came:
+            signal.raise_signal(number)
+
+
+def _show(process, log):
+    """Show and log what a command says.
+
+    Until nobody can say more; or until it has ended and is silent, since what it has left
+    behind may keep its output open.
+    """
+    begun = b""
+    while True:
+        if not select.select([process.stdout], [], [], SILENT_SECONDS)[0]:
+            if process.poll() is None:
+                continue
+            break
+        said = os.read(process.stdout.fileno(), 65536)
+        log.write(said)
+        log.flush()
+        *lines, begun = (begun + said).split(b"\n")
+        sys.stdout.buffer.write(b"".join(b"  " + line + b"\n" for line in lines))
+        sys.stdout.flush()
+        if not said:
+            break
+    if begun:
+        sys.stdout.buffer.write(b"  " + begun + b"\n")
+
+
 def _execute(suite, command, deadline, log):
-    """Run one command, output to the terminal and to @log. Returns what went wrong."""
-    process = subprocess.Popen([str(word) for word in command], cwd=TOP, start_new_session=True,
-                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT)
+    """Run one command, output to the terminal and to @log. Returns what went wrong.
+
+    If no test can have failed for that reason, it is a failed case of the suite, too.
+    """
+    held = _Held()      # as long as nobody could end what has been started
+    try:
+        process = subprocess.Popen([str(word) for word in command], cwd=TOP, bufsize=0,
+                                   start_new_session=True, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    except OSError as error:
+        held.release()
+        return f"{command[0]}: {error.strerror}"
     late = threading.Event()
 
     def expire():
@@ -161,11 +210,8 @@ def _execute(suite, command, deadline, log):
     timer = threading.Timer(max(1.0, deadline - time.monotonic()), expire)
     timer.start()
     try:
-        for line in process.stdout:
-            log.write(line)
-            log.flush()
-            sys.stdout.buffer.write(b"  " + line)
-            sys.stdout.flush()
+        held.release()
+        _show(process, log)
         status = process.wait()
     except BaseException:
         # It must not wait for somebody who reads its last words.
@@ -173,9 +219,25 @@ def _execute(suite, command, deadline, log):
         raise
     finally:
         timer.cancel()
+    trouble = f"{Path(command[0]).name}: status {status}" if status else ""
+    if status < 0:
+        trouble = f"{Path(command[0]).name}: ended by signal {-status}"
     if late.is_set():
-        return f"not done within {suite.seconds} s"
-    return f"{Path(command[0]).name}: status {status}" if status else ""
+        trouble = f"not done within {suite.seconds} s"
+    if status < 0 or late.is_set():
+        suite.cases.append(junit.Case(suite.name, junit.FAILED, f"{trouble}; see {suite.log}"))
+    return trouble
+
+
+def _read(suite):
+    """The cases of a suite's results; a failed one if they cannot be read, and no results."""
+    if not suite.xml.exists():
+        return []
+    try:
+        return junit.read(suite.xml)
+    except ValueError as error:
+        suite.xml.replace(f"{suite.xml}.broken")
+        return [junit.Case(suite.name, junit.FAILED, str(error))]
 
 
 def run(suite):
@@ -194,8 +256,7 @@ def run(suite):
             trouble = _execute(suite, command, start + suite.seconds, log)
             if trouble:
                 break
-    if suite.xml.exists():
-        suite.cases = junit.read(suite.xml)
+    suite.cases += _read(suite)
     if trouble and not suite.count(junit.FAILED):
         suite.cases.append(junit.Case(suite.name, junit.FAILED, f"{trouble}; see {suite.log}"))
     if not suite.count(junit.FAILED) and not suite.count(junit.PASSED):

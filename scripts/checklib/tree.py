@@ -9,6 +9,7 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parents[2]
 BUILD = TOP / "build"
 LOGS = BUILD / "logs"
+PROCESSORS = os.cpu_count() or 1
 SPDX = "SPDX-License-Identifier: GPL-2.0-only OR MIT"
 # Texts that carry no licence line: .reuse/dep5 covers them.
 NO_SPDX_LINE = ("LICENSES/", ".reuse/", "CHANGELOG.md", "VERSION",

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""Lint of C++: which files a source consists of is asked again when one of them has changed."""
+
+import os
+
+import pytest
+from checklib import lint, memo, tree
+
+
+@pytest.fixture(name="digest")
+def digest_of_a_source(tmp_path, monkeypatch):
+    """The digest of a.cc, and how often the preprocessor was asked for it."""
+    top, system = tmp_path / "top", tmp_path / "system.h"
+    top.mkdir()
+    system.touch()
+    (top / "a.cc").write_text('#include "a.hpp"\n', encoding="utf-8")
+    (top / "a.hpp").touch()
+    monkeypatch.setattr(memo, "CACHE", tmp_path / "cache")
+    monkeypatch.setattr(memo, "version", lambda *_: "1")
+    monkeypatch.setattr(lint, "TOP", top)
+    monkeypatch.setattr(tree, "with_suffix", lambda *_: [path.name for path in top.glob("*.hpp")])
+    asked = []
+
+    def run(argv):
+        asked.append(argv)
+        headers = sorted(str(path) for path in top.glob("*.hpp"))
+        return 0, f"a.o: {top}/a.cc \\\n {' '.join(headers)} {system}\n"
+
+    monkeypatch.setattr(lint, "run", run)
+
+    def digest(*flags):
+        asked.clear()
+        return lint._digest(top / "a.cc", list(flags)), len(asked)
+    digest.top, digest.system = top, system
+    return digest
+
+
+def test_asked_once(digest):
+    first, asked = digest()
+    assert asked == 1
+    assert digest() == (first, 0)
+
+
+def test_a_header_has_changed(digest):
+    first, _ = digest()
+    (digest.top / "a.hpp").write_text("x", encoding="utf-8")
+    second, asked = digest()
+    assert second != first and asked == 1
+    assert digest() == (second, 0)
+
+
+def test_a_header_of_the_system_has_changed(digest):
+    first, _ = digest()
+    os.utime(digest.system, (1, 1))
+    second, asked = digest()
+    assert second != first and asked == 1
+
+
+def test_a_header_has_come_or_gone(digest):
+    digest()
+    (digest.top / "b.hpp").touch()
+    assert digest()[1] == 1
+    (digest.top / "a.hpp").unlink()
+    assert digest()[1] == 1
+
+
+def test_other_flags(digest):
+    digest()
+    assert digest("-DX")[1] == 1
+
+
+def test_fresh_asks_again(digest, monkeypatch):
+    digest()
+    monkeypatch.setattr(memo, "is_used", False)
+    assert digest()[1] == 1

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""Lint of the kernel modules: a source is looked at when something it is made of has changed."""
+
+from pathlib import Path
+
+import pytest
+from checklib import kernel_builds, memo, tree
+from checklib.includes import Project
+
+FILES = {
+    "Kbuild": "obj-m += drivers/a/\n",
+    "VERSION": "1\n",
+    "drivers/Kbuild.include": "ccflags-y += -I$(src)/../compat -include $(src)/../compat/compat.h\n",
+    "drivers/a/Kbuild": "# -I/nowhere\nobj-m := a.o\nccflags-y += -I$(src)\n"
+                        "include $(src)/../Kbuild.include\n",
+    "drivers/b/Kbuild": "obj-m := b.o\ninclude $(src)/../Kbuild.include\n",
+    "drivers/compat/compat.h": "#include <linux/version.h>\n",
+    "drivers/compat/drop.h": "",
+    "drivers/a/one.c": '#include <linux/module.h>\n#  include "one.h"\n#include "drop.h"\n',
+    "drivers/a/one.h": '#ifdef X\n#include "deep.h"\n#endif\n#include "one.h"\n',
+    "drivers/a/deep.h": "",
+    "drivers/a/two.c": '#include "../b/b.h"\n#include <deep.h>\n#include "linux/list.h"\n',
+    "drivers/b/three.c": '#include "b.h"\n#include <b.h>\n',
+    "drivers/b/b.h": "",
+}
+ALWAYS = {"Kbuild", "VERSION", "drivers/Kbuild.include", "drivers/compat/compat.h"}
+SOURCES = ["drivers/a/one.c", "drivers/a/two.c", "drivers/b/three.c"]
+
+
+@pytest.fixture(name="top")
+def small_project(tmp_path, monkeypatch):
+    """The checks see the files above; nothing is known to be clean."""
+    top = tmp_path / "top"
+    for name, text in FILES.items():
+        (top / name).parent.mkdir(parents=True, exist_ok=True)
+        (top / name).write_text(text, encoding="utf-8")
+    monkeypatch.setattr(memo, "CACHE", tmp_path / "cache")
+    monkeypatch.setattr(memo, "version", lambda *_: "1")
+    monkeypatch.setattr(tree, "with_suffix", lambda suffix, under: sorted(
+        str(path.relative_to(top)) for path in (top / under).rglob(f"*{suffix}")))
+    monkeypatch.setattr(kernel_builds, "TOP", top)
+    monkeypatch.setattr(kernel_builds, "MIRROR", tmp_path / "mirror")
+    monkeypatch.setattr(kernel_builds, "MIRROR_WITHOUT_CM", tmp_path / "without")
+    monkeypatch.setattr(kernel_builds, "Project", lambda: Project(top))
+    monkeypatch.setattr(kernel_builds, "release", lambda kernel: kernel)
+    monkeypatch.setattr(kernel_builds, "headers", lambda kernel: top)
+    monkeypatch.setattr(kernel_builds, "_kernel_key", lambda kernel: kernel)
+    return top
+
+
+@pytest.fixture(name="make")
+def fake_make(top, monkeypatch):
+    """Every object is built, without a word, unless a test says otherwise. The calls: targets."""
+    class Make:
+        def __init__(self):
+            self.calls, self.output, self.broken, self.status = [], "", (), 0
+
+        def run(self, argv, **_):
+            words = [str(word) for word in argv]
+            targets = [word for word in words if word.endswith(".o")]
+            self.calls.append(targets or words[-1:])
+            folder = next((Path(word[2:]) for word in words if word.startswith("M=")),
+                          kernel_builds.MIRROR / "6.1")
+            for target in targets or [name.replace(".c", ".o") for name in SOURCES]:
+                if target not in self.broken:
+                    (folder / target).parent.mkdir(parents=True, exist_ok=True)
+                    (folder / target).touch()
+            return self.status or (2 if self.broken else 0), self.output
+
+    make = Make()
+    monkeypatch.setattr(kernel_builds, "run", make.run)
+    return make
+
+
+def sparse(make, output="", broken=()):
+    """What is found, and the sources that are built for it."""
+    make.calls.clear()
+    make.output, make.broken = output, broken
+    found = kernel_builds.sparse("6.1")
+    return found, [target.replace(".o", ".c") for call in make.calls for target in call]
+
+
+def change(top, name):
+    with (top / name).open("a", encoding="utf-8") as file:
+        file.write("/* changed */\n")
+
+
+def test_what_an_object_is_made_of(top):
+    project = Project(top)
+    assert project.inputs("drivers/a/one.c") - ALWAYS == {
+        "drivers/a/one.c", "drivers/a/one.h", "drivers/a/deep.h", "drivers/compat/drop.h", "drivers/a/Kbuild"}
+    assert project.inputs("drivers/a/two.c") - ALWAYS == {
+        "drivers/a/two.c", "drivers/b/b.h", "drivers/a/deep.h", "drivers/a/Kbuild"}
+    # Its own folder counts for "", not for <>.
+    assert project.inputs("drivers/b/three.c") - ALWAYS == {
+        "drivers/b/three.c", "drivers/b/b.h", "drivers/b/Kbuild"}
+    assert ALWAYS < project.inputs("drivers/b/three.c")
+
+
+def test_an_include_that_a_macro_names_may_be_any(top):
+    (top / "drivers/b/three.c").write_text("#include NAME(x)\n", encoding="utf-8")
+    headers = {name for name in FILES if name.endswith(".h")}
+    assert headers < Project(top).inputs("drivers/b/three.c")
+
+
+def test_a_header_that_comes_before_another(top):
+    (top / "drivers/a/drop.h").touch()
+    inputs = Project(top).inputs("drivers/a/one.c")
+    assert "drivers/a/drop.h" in inputs and "drivers/compat/drop.h" not in inputs
+
+
+@pytest.mark.parametrize("flag", ["-I$(drivers)/x", "-include $(obj)/x.h", "-I/usr/include"])
+def test_a_folder_that_is_not_understood(top, flag):
+    (top / "drivers/b/Kbuild").write_text(f"ccflags-y += {flag}\n", encoding="utf-8")
+    with pytest.raises(RuntimeError, match="drivers/b/Kbuild"):
+        Project(top).inputs("drivers/b/three.c")
+
+
+def test_every_include_of_the_drivers_is_found():
+    project = Project()
+    for name in tree.with_suffix(".c", under="drivers/"):
+        inputs = {Path(made_of).name for made_of in project.inputs(name)}
+        for line in (tree.TOP / name).read_text(encoding="utf-8").splitlines():
+            if line.startswith('#include "'):
+                assert Path(line.split('"')[1]).name in inputs, (name, line)
+
+
+def test_only_what_has_changed_is_built(top, make):
+    assert sparse(make) == ([], SOURCES)
+    assert sparse(make) == ([], [])
+    change(top, "drivers/a/one.c")
+    assert sparse(make) == ([], ["drivers/a/one.c"])
+    change(top, "drivers/b/b.h")
+    assert sparse(make) == ([], ["drivers/a/two.c", "drivers/b/three.c"])
+    change(top, "drivers/a/Kbuild")
+    assert sparse(make) == ([], ["drivers/a/one.c", "drivers/a/two.c"])
+    change(top, "drivers/compat/compat.h")
+    assert sparse(make) == ([], SOURCES)
+
+
+def test_a_complaint_is_held_against_its_source(make):
+    line = f"{kernel_builds.MIRROR}/6.1/drivers/a/one.c:3:1: warning: symbol 'x' was not declared"
+    assert sparse(make, output=f"{line}\n  more of it") == ([line], SOURCES)
+    assert sparse(make) == ([], ["drivers/a/one.c"])
+
+
+def test_a_complaint_of_a_header_is_held_against_those_that_include_it(make):
+    line = f"{kernel_builds.MIRROR}/6.1/drivers/a/../b/b.h:1:1: error: unknown type name"
+    assert sparse(make, output=line) == ([line], SOURCES)
+    assert sparse(make) == ([], ["drivers/a/two.c", "drivers/b/three.c"])
+
+
+@pytest.mark.parametrize("status, line", [
+    (0, "/usr/src/linux/include/linux/list.h:1:1: warning: bad"),
+    (0, "WARNING: modpost: drivers/a/a.o: section mismatch"),
+    (2, 'ERROR: modpost: "x" [drivers/a/a.ko] undefined!'),
+    (2, "make: *** [Makefile:1: modules] Error 2")])
+def test_a_complaint_of_no_source_is_held_against_all(make, status, line):
+    make.status = status
+    assert sparse(make, output=line) == ([line], SOURCES)
+    make.status = 0
+    assert sparse(make) == ([], SOURCES)
+
+
+def test_a_complaint_of_no_source_beside_another(make):
+    lines = ["drivers/a/one.c:1:1: warning: bad", "cc1: error: bad option"]
+    assert sparse(make, output="\n".join(lines)) == (lines, SOURCES)
+    assert sparse(make) == ([], SOURCES)
+
+
+def test_a_build_that_fails_without_a_word(make):
+    make.status = 2
+    assert sparse(make, output="no space\n") == (["no space"], SOURCES)
+    make.status = 0
+    assert sparse(make)[1] == SOURCES
+
+
+def test_a_source_that_is_not_built_is_not_clean(make):
+    said = "make[2]: *** [Makefile:1: drivers/a/two.o] Error 1"
+    assert sparse(make, output=said, broken=["drivers/a/two.o"]) == ([said], SOURCES)
+    assert sparse(make) == ([], ["drivers/a/two.c"])
+
+
+def test_no_build_makes_it(top, make, monkeypatch):
+    monkeypatch.setattr(memo, "is_used", False)
+    (top / "drivers/b/four.c").touch()
+    assert sparse(make) == (["drivers/b/four.c: no build makes it"], ["modules"])
+
+
+def test_an_object_of_an_earlier_build_proves_nothing(top, make):
+    sparse(make)
+    change(top, "drivers/compat/compat.h")
+    line = "drivers/a/one.c:1:1: error: bad"    # and make has not come to the second
+    assert sparse(make, output=line, broken=["drivers/a/two.o"]) == ([line], SOURCES)
+    assert sparse(make) == ([], ["drivers/a/one.c", "drivers/a/two.c"])
+
+
+def test_without_connected_mode_is_built_whole(top, make, monkeypatch):
+    (top / "drivers/a").rename(top / "drivers/ipoib")
+
+    def build():
+        make.calls.clear()
+        return kernel_builds.without_connected_mode("6.1"), make.calls
+
+    whole = [["drivers/ipoib/ib_ipoib.ko"]]
+    make.output = 'ERROR: modpost: "ipoib_cm_x" [ib_ipoib.ko] undefined!'
+    assert build() == ([make.output], whole)
+    make.output = ""
+    assert build() == ([], whole)
+    assert build() == ([], [])
+    change(top, "drivers/b/three.c")        # of the other driver
+    assert build() == ([], [])
+    change(top, "drivers/compat/drop.h")
+    assert build() == ([], whole)
+
+
+def test_headers(top, make):
+    def build(output=""):
+        make.calls.clear()
+        make.output = output
+        return kernel_builds.compile_headers("6.1"), [name for call in make.calls for name in call]
+
+    every = ["drivers_a_deep_h.o", "drivers_a_one_h.o", "drivers_b_b_h.o"]
+    assert build() == ([], every)
+    assert build() == ([], [])
+    change(top, "drivers/a/deep.h")
+    line = f"{kernel_builds.MIRROR}/headers/6.1/drivers_a_deep_h.c:2:1: error: redefinition"
+    assert build(line) == ([f"6.1: {line}"], every[:2])
+    assert build() == ([], every[:1])
