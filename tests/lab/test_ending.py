@@ -46,7 +46,7 @@ def test_endless(current_lab):
         assert False, "the guest is gone"
 
 def test_next(current_lab):
-    current_lab.get(FakeLab.config)
+    current_lab.get(FakeLab.config, None)
     Path(__file__).with_name("gone-on").touch()
 """
 
