@@ -120,7 +120,7 @@ def _host_suites():
                              ["packaging/build-rpm", "--nodeps"]]
     return [
         pytest_suite("vm", "two hosts: stock kernels 6.1 and 6.12", "tests/vm", 4500,
-                     "--kernel=6.1,6.12", levels=(TEST,)),
+                     "--kernel=6.1,6.12:preempt", levels=(TEST,)),
         full,
         debug,
         packages,

@@ -15,7 +15,7 @@ import subprocess
 
 import pytest
 
-from harness import (LAB, Config, Lab, difference, set_stretch, snapshot,
+from harness import (LAB, TOP, Config, Lab, difference, set_stretch, snapshot,
                      snapshot_and_splats, until)
 from here import Here
 from checklib import junit      # where harness has made it findable
@@ -23,6 +23,7 @@ from checklib import junit      # where harness has made it findable
 DRIVER_PAIRS = {"ours": ("ours", "ours"), "intree": ("intree", "intree"),
                 "mixed": ("ours", "intree"), "mixed-swapped": ("intree", "ours")}
 RESTORE_SECONDS = 40
+SCENARIOS = TOP / "tests/kernel/stack"
 TEST_SECONDS = 400
 
 
@@ -43,7 +44,8 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     config.pluginmanager.register(_Rows(config))
     config.addinivalue_line("markers", "smoke: runs on every kernel")
-    config.addinivalue_line("markers", "full: runs with --full only")
+    config.addinivalue_line("markers", "full(scenario): runs with --full only: it takes long, or "
+                            "the scenario proves the same on a debug kernel in less time")
     config.addinivalue_line("markers", "ha: about ipoib-ha")
     config.addinivalue_line("markers", "connected: about connected mode")
     config.addinivalue_line("markers", "verbs: about sib's verbs")
@@ -83,6 +85,14 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("lab_config", _configs(metafunc), ids=str, scope="session")
 
 
+def _check_full(item):
+    """What a test leaves to a scenario is left to one that there is."""
+    marker = item.get_closest_marker("full")
+    for scenario in marker.args if marker else ():
+        if not (SCENARIOS / f"{scenario}.sh").exists():
+            raise pytest.UsageError(f"{item.nodeid}: full(): no scenario '{scenario}' in {SCENARIOS}")
+
+
 def pytest_collection_modifyitems(config, items):
     """One boot per lab: sort by lab, then by test, both as they first come.
 
@@ -95,6 +105,8 @@ def pytest_collection_modifyitems(config, items):
         found = item.callspec.params.get("lab_config") if hasattr(item, "callspec") else None
         return found if isinstance(found, Config) else None
 
+    for item in items:
+        _check_full(item)
     if not config.getoption("--full"):
         long = [item for item in items if item.get_closest_marker("full")]
         config.hook.pytest_deselected(items=long)

@@ -127,6 +127,7 @@ def test_receive_memory(lab):
     assert limit // 2 < held < limit + PAGES_BESIDE
 
 
+@pytest.mark.full("connected")
 @pytest.mark.labs(drivers=PAIRS)
 @pytest.mark.parametrize("host", ONE_HOST)
 def test_connected_and_datagram(lab, host):
@@ -152,6 +153,7 @@ def test_too_long_for_a_group(lab):
         assert statistic(lab, "h1", "tx_too_long") == before + 1
 
 
+@pytest.mark.full("connected")
 @pytest.mark.timeout(SWITCHES * 2)
 @pytest.mark.labs(drivers=PAIRS)
 @pytest.mark.parametrize("host", ONE_HOST)

@@ -48,6 +48,7 @@ def test_all_ports_reach_all(lab):
             lab.ping("h1", there, "-c20", "-i0.02", "-I", here)
 
 
+@pytest.mark.full("fabric")
 def test_around_a_failed_link(lab, record_property):
     """Both links between the switches fail in turn: OpenSM routes around each."""
     target = ipv4("h2", 1)
@@ -66,6 +67,7 @@ def test_around_a_failed_link(lab, record_property):
     assert lab.fault("list") == ""
 
 
+@pytest.mark.full("fabric")
 def test_one_port_pulled(lab):
     """A host loses one port; no other port notices."""
     try:

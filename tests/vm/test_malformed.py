@@ -96,7 +96,7 @@ def check_counters(lab, case, before):
     return seen["now"]
 
 
-@pytest.mark.smoke
+@pytest.mark.full("malformed")
 @pytest.mark.labs(drivers=["ours"])
 def test_malformed_frames_change_nothing_but_counters(lab, ib_frames, request):
     whole = is_full(request)

@@ -57,6 +57,7 @@ def test_expiry(lab, family):
             lab.run("h1", "sysctl", "-qw", f"{key}={value}")
 
 
+@pytest.mark.full("peers")
 def test_absent_host_fails_and_disturbs_nobody(lab):
     sent, received = lab.ping("h1", "10.10.0.77", "-c3", "-i0.2", "-W1", check=False)
     assert (sent, received) == (3, 0)

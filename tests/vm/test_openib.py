@@ -37,7 +37,6 @@ def openib(lab, program):
     lab.run("h1", "ip", "link", "set", "ib0", "mtu", str(lab.config.ib_mtu - 4))
 
 
-@pytest.mark.smoke
 def test_mtu_and_description(lab, openib):
     top = lab.config.ib_mtu - 4
     openib("IPOIB_MTU=2000", "NODE_DESC=tester")
@@ -50,7 +49,6 @@ def test_mtu_and_description(lab, openib):
     assert lab.read("h1", "/sys/class/net/ib0/mtu") == str(top)
 
 
-@pytest.mark.smoke
 @pytest.mark.ours_only
 def test_connected_mode_or_a_clear_message(lab, openib):
     done = openib("SET_IPOIB_CM=auto", "IPOIB_MTU=65520")
@@ -72,14 +70,14 @@ def test_status(lab, openib):
     assert (ib0["hca"], ib0["port"], ib0["running"]) == ("sib0", 1, True)
 
 
-@pytest.mark.smoke
+@pytest.mark.full("openib")
 def test_stop_is_refused_under_a_subnet_manager(lab, openib):
     done = openib("IPOIB_LOAD=yes", command=("stop",), status=7)
     assert "not stopped: opensm (process" in done.err
     assert lab.ok("h1", "test", "-e", "/sys/module/ib_ipoib")
 
 
-@pytest.mark.smoke
+@pytest.mark.full("openib")
 def test_a_broken_file_changes_nothing(lab, openib):
     mtu = lab.read("h1", "/sys/class/net/ib0/mtu")
     done = openib("IPOIB_MTU=1500", "SET_IPOB_CM=no", status=6)

@@ -42,6 +42,7 @@ def test_every_size_up_to_the_mtu(lab, version):
         assert not lab.ok(host, "ping", "-c1", "-W1", "-M", "do", "-s", str(largest + 1), target)
 
 
+@pytest.mark.full("ping")
 @pytest.mark.labs(drivers=["ours", "mixed"], mtus=[2048, 4096])
 @pytest.mark.parametrize("version", VERSIONS)
 def test_fragmented(lab, version):
@@ -61,6 +62,7 @@ def test_hundred_echoes_without_loss(lab, name):
     lab.ping("h2", name("h1"), "-c100", "-i0.02", "-s", "1400")
 
 
+@pytest.mark.full("ping")
 def test_ping_flood_without_loss(lab):
     lab.ping("h1", "10.10.0.2", "-f", "-c", "2000", "-s", "1000", timeout=120)
 

@@ -85,6 +85,7 @@ def test_sib_reloaded_under_traffic(lab, request):
             comes_back(lab, "h2")
 
 
+@pytest.mark.full("unplug")
 def test_device_of_the_sm_deleted_and_added(lab):
     """h1's device goes while OpenSM uses it; a new OpenSM makes all well again."""
     try:
@@ -96,6 +97,7 @@ def test_device_of_the_sm_deleted_and_added(lab):
     comes_back(lab, "h1")
 
 
+@pytest.mark.full("unplug")
 def test_lower_netdev_unregistered(lab):
     """The cable's driver is unbound from the NIC and bound again."""
     driver = "/sys/bus/virtio/drivers/virtio_net"
@@ -114,6 +116,7 @@ def test_lower_netdev_unregistered(lab):
         comes_back(lab, "h2")
 
 
+@pytest.mark.full("updown")
 def test_interface_set_down_and_up_under_traffic(lab, request):
     with traffic(lab, "h2"):
         for number in range(times(request, 10)):

@@ -50,6 +50,7 @@ def test_restart(lab, end):
         lab.ping(host, f"10.10.0.{other(host)[1:]}", "-c20", "-i0.05")
 
 
+@pytest.mark.full("sm")
 @pytest.mark.usefixtures("sm")
 def test_interface_set_up_without_an_sm_waits_for_it(lab):
     """ib0 gets no carrier while nobody can let it join, and one soon after."""

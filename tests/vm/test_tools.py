@@ -7,8 +7,6 @@ import pytest
 
 from harness import HOSTS, other, until
 
-pytestmark = pytest.mark.smoke
-
 
 def lid(lab, host):
     return int(lab.read(host, "/sys/class/infiniband/sib0/ports/1/lid"), 16)
@@ -24,6 +22,7 @@ def fields(text):
                                                             text, re.M)}
 
 
+@pytest.mark.smoke
 def test_ibstat(lab):
     lids = set()
     for host in HOSTS:
@@ -121,6 +120,7 @@ def test_perfquery_reset(lab):
     assert int(values["PortXmitPkts"]) < 40, values
 
 
+@pytest.mark.smoke
 def test_rdma_tool(lab):
     for host in HOSTS:
         link = lab.json(host, "rdma", "-j", "link", "show", "sib0/1")[0]

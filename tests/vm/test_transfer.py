@@ -44,6 +44,7 @@ def test_tcp_both_ways(lab, name):
             assert end["sum_received"]["bytes"] > LEAST_BYTES
 
 
+@pytest.mark.full("tcp")
 @pytest.mark.labs(drivers=["ours"])
 def test_tcp_both_ways_at_once_on_four_connections(lab):
     with Server(lab) as server:
@@ -68,6 +69,7 @@ def test_udp_both_ways(lab, length):
             assert total["lost_packets"] <= total["packets"] * 0.005, total
 
 
+@pytest.mark.full("tcp")
 @pytest.mark.labs(drivers=["ours", "mixed"])
 def test_file_there_and_back(lab):
     """One file to h2 and back; all three checksums are the same."""
