@@ -15,9 +15,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from lablib.place import CACHE
+
 from .tree import PROCESSORS, TOP
 
-CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "openipoib"
 KEPT_SECONDS = 60 * 24 * 3600  # what nobody has asked for in so long is forgotten
 
 is_used = True

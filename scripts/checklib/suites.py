@@ -19,6 +19,7 @@ CHECK, TEST, FULL = "check", "test", "full"
 ALL = LEVELS = (CHECK, TEST, FULL)
 PYTEST = ["/usr/bin/python3", "-m", "pytest", "-v", "-p", "no:cacheprovider"]
 END_SECONDS = 60
+GROUP_SECONDS = 10
 SILENT_SECONDS = 1
 
 
@@ -110,6 +111,8 @@ def _host_suites():
     full = pytest_suite("vm-full", "two hosts: every test, stock kernels and one of ours", "tests/vm",
                         8 * 3600, "--full", "--kernel=6.1,6.12,test", levels=(FULL,))
     full.commands.insert(0, ["scripts/test-kernel", "build", "test"])
+    preempt = pytest_suite("vm-preempt", "two hosts of two processors, preempted", "tests/vm", 4500,
+                           "-m", "smoke", "--kernel=6.12:preempt", levels=(FULL,))
     debug = pytest_suite("debug", "two hosts with KASAN, lockdep and kmemleak", "tests/vm", 9000,
                          "--kernel=debug", levels=(FULL,))
     debug.commands.insert(0, ["scripts/test-kernel", "build", "debug"])
@@ -122,6 +125,7 @@ def _host_suites():
         pytest_suite("vm", "two hosts: stock kernels 6.1 and 6.12", "tests/vm", 4500,
                      "--kernel=6.1,6.12:preempt", levels=(TEST,)),
         full,
+        preempt,
         debug,
         packages,
         pytest_suite("guests", "the lab: commands, crashes, splats", "tests/lab", 900,
@@ -143,6 +147,11 @@ def _end(process, wait):
         try:
             os.killpg(process.pid, number)
             wait(timeout=END_SECONDS)
+            # What it has started may have something to end, too.
+            end = time.monotonic() + GROUP_SECONDS
+            while time.monotonic() < end:
+                os.killpg(process.pid, 0)
+                time.sleep(0.05)
         except ProcessLookupError:
             return
         except subprocess.TimeoutExpired:

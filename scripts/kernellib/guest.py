@@ -26,7 +26,8 @@ BOOT_SECONDS = 120
 SCAN_SECONDS = 240      # for leftovers to go and the scan for leaks, once a script has ended
 END_SECONDS = 60
 POLL_SECONDS = 0.05
-RESULTS = ("output", "kmemleak", "leftovers")
+RESULTS = ("output", "kmemleak", "leftovers", "status")
+BEGINS = "openipoib-test: scenario "    # the first line of the console that is a scenario's
 EXIT_SPLAT = 97         # of uml-run
 DAY_SECONDS = 24 * 3600
 
@@ -39,47 +40,51 @@ class Died(Exception):
 class Outcome:
     """What a scenario came to.
 
-    problems: what the kernel has to say against it, a text each; empty if nothing
+    problems: what there is to say against it, a text each; empty if nothing
+    earlier:  what the kernel has said since the scenario before it had ended
     seconds:  from the beginning of the script to the end of the scan for leaks
-    boot:     seconds that the scenario has waited for its kernel
+    boot:     seconds that the kernel took to boot for it
     """
 
-    status: int | None = None
     problems: list[str] = field(default_factory=list)
+    earlier: list[str] = field(default_factory=list)
     seconds: float = 0.0
     boot: float = 0.0
 
 
+def _splats(lines: list[str], name: str) -> list[str]:
+    return [splat.render(found, name) for found in splat.scan(lines, splat.ALLOW)
+            if not splat.NEW_LEAKS.match(found.headline)]
+
+
 class Guest:
-    """A kernel that is up, or about to be."""
+    """A kernel, booted for the first scenario that it gets."""
 
     def __init__(self, name: str, tree: Path, options: list[str], single: bool):
-        """Boot the kernel.
-
+        """
         @name: of the folder with what it has to say; @options: of uml-run
         @single: it is for one scenario. On a clock that skips idle time a kernel must
         not wait for a second one: the machine's time is not its own.
         """
         self.out = uml.RESULTS / name
-        self.is_single = single
-        self._number = 0
+        self.names: list[str] = []  # of the scenarios that it has had
+        self._jobs = 0
+        self._is_single = single
+        self._is_killed = False
         self._scanned = 0
-        self._boot_start = time.monotonic()
-        shutil.rmtree(self.out, ignore_errors=True)
-        self.out.mkdir(parents=True)
-        self._log = open(self.out / "run.log", "w", encoding="utf-8")  # noqa: SIM115
-        self._options = [str(uml.RUN), "--quiet", "--no-leaks", "--kernel", str(tree), "--timeout",
+        self._command = [str(uml.RUN), "--quiet", "--no-leaks", "--kernel", str(tree), "--timeout",
                          str(DAY_SECONDS), "--out", str(self.out), *options, str(SERVE)]
-        self._process = None
+        self._process: subprocess.Popen | None = None
 
     def _start(self) -> None:
-        self._process = subprocess.Popen(self._options, stdout=self._log, stderr=self._log)
+        with open(self.out / "run.log", "w", encoding="utf-8") as log:
+            self._process = subprocess.Popen(self._command, stdout=log, stderr=log)
 
-    def _leave(self, name: str, script: Path | str, variables: dict[str, str]) -> Path:
-        """Leave the next job for the kernel; its folder."""
-        self._number += 1
-        folder = self.out / str(self._number)
-        folder.mkdir()
+    def _job(self, name: str, script: Path | str, variables: dict[str, str]) -> Path:
+        """Leave the next job for the kernel; its folder. One without a name ends the kernel."""
+        self._jobs += 1
+        folder = self.out / str(self._jobs)
+        folder.mkdir(parents=True)
         lines = [f"NAME={shlex.quote(name)}", f"SCRIPT={shlex.quote(str(script))}",
                  *(f"export {key}={shlex.quote(value)}" for key, value in variables.items())]
         (folder / "job.new").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -97,75 +102,89 @@ class Guest:
 
     def _console(self) -> list[str]:
         """What the kernel has said since the last time, by lines."""
-        data = (self.out / "console").read_bytes()
+        console = self.out / "console"
+        data = console.read_bytes() if console.exists() else b""
         new, self._scanned = data[self._scanned:], len(data)
         return new.decode(errors="replace").splitlines()
 
     def run(self, name: str, script: Path, variables: dict[str, str], seconds: float,
-            place: Path, ended=lambda: None) -> Outcome:
-        """Run a scenario and leave its results in @place; @ended() is called when its script
-        has ended, before the scan for leaks."""
+            place: Path, ended) -> Outcome:
+        """Run a scenario and leave its results in @place.
+
+        @ended is called once, when its script has ended, before the scan for leaks.
+        """
         outcome = Outcome()
-        folder = self._leave(name, script, variables)
-        if self._process is None:
-            if self.is_single:
-                self._leave("", "", {})
-            self._start()
+        self.names.append(name)
         start = time.monotonic()
         try:
-            self._wait(folder / "begun", BOOT_SECONDS, "the scenario began")
-            if self._number <= 2 and self._boot_start:
-                outcome.boot = time.monotonic() - self._boot_start
-                self._boot_start = 0.0
-            start = time.monotonic()
             try:
+                folder = self._job(name, script, variables)
+                if self._process is None:
+                    if self._is_single:
+                        self._job("", "", {})
+                    self._start()
+                self._wait(folder / "begun", BOOT_SECONDS, "the scenario began")
+                outcome.boot = time.monotonic() - start if len(self.names) == 1 else 0.0
                 self._wait(folder / "ended", seconds, "the scenario ended")
             finally:
                 ended()
             self._wait(folder / "status", SCAN_SECONDS, "the scan for leaks ended")
-            outcome.status = int((folder / "status").read_text(encoding="utf-8"))
-        except Died as error:
+        except (Died, OSError) as error:
             outcome.problems.append(str(error))
             self.kill()
-        outcome.seconds = time.monotonic() - start + outcome.boot
-        outcome.problems += self._judge(folder, place)
+        outcome.seconds = time.monotonic() - start
+        self._judge(place, outcome)
         return outcome
 
-    def _judge(self, folder: Path, place: Path) -> list[str]:
-        """Move a scenario's results to @place; what they have against it."""
+    def _judge(self, place: Path, outcome: Outcome) -> None:
+        """Copy the last scenario's results to @place, and note what is against it."""
+        folder = self.out / str(len(self.names))
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
-        console = self._console()
-        (place / "console").write_text("\n".join(console) + "\n", encoding="utf-8")
-        problems = [splat.render(found, "console") for found in splat.scan(console, splat.ALLOW)
-                    if not splat.NEW_LEAKS.match(found.headline)]
         for name in RESULTS:
             if (folder / name).exists():
                 shutil.copy(folder / name, place / name)
-        if (place / "kmemleak").exists():
-            text = (place / "kmemleak").read_text(encoding="utf-8", errors="replace")
-            problems += [splat.render(found, "kmemleak") for found in splat.scan(text, splat.ALLOW)]
-        if (place / "leftovers").exists():
-            text = (place / "leftovers").read_text(encoding="utf-8", errors="replace").strip()
-            problems += [f"left behind (<: was there before, >: is there now):\n{text}"] if text else []
-        return problems
+            elif not outcome.problems:
+                outcome.problems.append(f"no {name} of it in {folder}")
+        lines = self._console()
+        begin = next((number for number, line in enumerate(lines) if BEGINS in line), 0)
+        outcome.earlier = _splats(lines[:begin], "console")
+        console = lines[begin:]
+        (place / "console").write_text("\n".join(console) + "\n", encoding="utf-8")
+        texts = {name: (place / name).read_text(encoding="utf-8", errors="replace").strip()
+                 for name in RESULTS if (place / name).exists()}
+        if texts.get("status", "0") != "0":
+            outcome.problems.insert(0, f"status {texts['status']}")
+        outcome.problems += _splats(console, "console")
+        outcome.problems += _splats(texts.get("kmemleak", "").splitlines(), "kmemleak")
+        if texts.get("leftovers"):
+            outcome.problems.append("left behind (<: was there before, >: is there now):\n"
+                                    + texts["leftovers"])
 
     def kill(self) -> None:
         """End the kernel at once."""
+        self._is_killed = True
         if self._process is not None:
             self._process.terminate()
             self._process.wait()
 
     def end(self) -> str:
         """Have the kernel end. What went wrong outside of scenarios, or nothing."""
-        if self._process is None or self._process.poll() is not None and not self.is_single:
+        if self._process is None:
             return ""
-        if not self.is_single:
-            self._leave("", "", {})
-        try:
-            self._process.wait(timeout=END_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            return f"the kernel did not end within {END_SECONDS} s"
-        found = splat.scan(self._console(), splat.ALLOW)
-        return "\n".join(splat.render(item, "console") for item in found)
+        trouble = []
+        if not self._is_killed:
+            if not self._is_single:
+                self._job("", "", {})
+            try:
+                status = self._process.wait(timeout=END_SECONDS)
+                if status not in (0, EXIT_SPLAT):
+                    trouble.append(f"uml-run: status {status}")
+            except subprocess.TimeoutExpired:
+                self.kill()
+                trouble.append(f"the kernel did not end within {END_SECONDS} s")
+        output = self.out / "output"
+        said = output.read_text(encoding="utf-8", errors="replace") if output.exists() else ""
+        if said.strip():
+            trouble.append(f"{SERVE.name} has said: {said.strip()}")
+        return "\n".join(trouble + _splats(self._console(), "console"))

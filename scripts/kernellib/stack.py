@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -21,7 +22,6 @@ from .guest import Guest
 SCENARIOS = build.TOP / "tests/kernel/stack"
 # In the header of a scenario:
 BY_NAME = "\n# run: by name\n"            # it takes long; `stack` alone leaves it out
-OWN_KERNEL = "\n# kernel: its own\n"      # it shares its kernel with no other one
 CLOCK = re.compile(r"^# clock: (\w+)$", re.MULTILINE)    # of uml-run
 MEMORY = re.compile(r"^# memory: (\w+)$", re.MULTILINE)  # of the guest
 LIMIT_SECONDS = 600
@@ -97,7 +97,7 @@ class Scenario:
         text = (SCENARIOS / f"{name}.sh").read_text(encoding="utf-8")
         clock, memory = CLOCK.search(text), MEMORY.search(text)
         kind = ("--clock", clock[1] if clock else "real", *(("--mem", memory[1]) if memory else ()))
-        return cls(name, kind, bool(clock) or OWN_KERNEL in text, LIMITS.get(name, LIMIT_SECONDS))
+        return cls(name, kind, bool(clock), LIMITS.get(name, LIMIT_SECONDS))
 
 
 class Run:
@@ -108,7 +108,7 @@ class Run:
     """
 
     def __init__(self, scenarios: list[Scenario], tree: Path, variables: dict[str, str]):
-        self._left = list(scenarios)
+        self._left = list(scenarios)    # to be run
         self._tree = tree
         self._variables = variables
         self._lock = threading.Lock()
@@ -135,9 +135,9 @@ class Run:
             if guest is None:
                 kernels += 1
                 kind = scenario.kind
-                guest = Guest(f"kernel-{number}-{kernels}", self._tree, [*kind], scenario.single)
-            is_clean = self._one(guest, scenario)
-            if not is_clean or scenario.single:
+                guest = Guest(f"kernel-{os.getpid()}-{number}-{kernels}", self._tree, [*kind],
+                              scenario.single)
+            if not self._one(guest, scenario) or scenario.single:
                 self._end(guest)
                 guest = kind = None
         if guest:
@@ -146,35 +146,49 @@ class Run:
     def _one(self, guest: Guest, scenario: Scenario) -> bool:
         """Run a scenario; print what it printed when it is done. Whether all was well."""
         place = uml.RESULTS / f"stack-{scenario.name}"
+        before = guest.names[-1:]
         self._processors.acquire()   # given back when the script has ended
         outcome = guest.run(scenario.name, scenario.script, self._variables, scenario.seconds, place,
                             self._processors.release)
-        problems = outcome.problems
-        if outcome.status:
-            problems.insert(0, f"status {outcome.status}")
         output = place / "output"
         text = output.read_text(encoding="utf-8", errors="replace") if output.exists() else ""
-        case = junit.Case(f"stack.{scenario.name}", junit.FAILED if problems else junit.PASSED,
-                          f"{problems[0].splitlines()[0]}, see {place}" if problems else "",
-                          outcome.seconds, [(junit.BOOT, f"{outcome.boot:.1f}")])
+        print_ = "".join(f"{problem}\n" for problem in outcome.problems)
+        if outcome.problems:
+            print_ += f"after {', '.join(guest.names[:-1]) or 'none'} in {guest.out}\n"
+        self._note(scenario.name, outcome.problems, place, f"=== stack {scenario.name}: "
+                   f"{outcome.seconds:.0f} s\n{text}{print_}", outcome.seconds, outcome.boot)
+        if outcome.earlier:
+            name = f"{before[0]}.later" if before else f"{scenario.name}.boot"
+            self._note(name, outcome.earlier, guest.out, "\n".join(outcome.earlier) + "\n")
+        return not outcome.problems and not outcome.earlier
+
+    def _note(self, name: str, problems: list[str], place: Path, text: str, seconds: float = 0.0,
+              boot: float = 0.0) -> None:
+        """Note and print how it went."""
+        reason = f"{problems[0].splitlines()[0]}, see {place}" if problems else ""
+        case = junit.Case(f"stack.{name}", junit.FAILED if problems else junit.PASSED, reason, seconds,
+                          [(junit.BOOT, f"{boot:.1f}")])
         with self._lock:
             self.cases.append(case)
-            print(f"=== stack {scenario.name}: {outcome.seconds:.0f} s\n{text}"
-                  + "".join(f"{problem}\n" for problem in problems), end="", flush=True)
-        return not problems
+            print(text, end="", flush=True)
 
     def _end(self, guest: Guest) -> None:
         trouble = guest.end()
         if trouble:
-            with self._lock:
-                self.cases.append(junit.Case(f"stack.{guest.out.name}", junit.FAILED,
-                                             f"{trouble.splitlines()[0]}, see {guest.out}"))
-                print(trouble, flush=True)
+            self._note(f"{guest.names[0]}.kernel", [trouble], guest.out, f"{trouble}\n")
 
     def all(self) -> None:
+        """Run them all. What ends this early leaves none for later."""
+        for old in uml.RESULTS.glob("kernel-*"):    # a kernel whose folder is gone ends
+            shutil.rmtree(old, ignore_errors=True)
         with ThreadPoolExecutor(self.lanes + 1) as pool:
-            for done in [pool.submit(self._work, number) for number in range(1, self.lanes + 2)]:
-                done.result()
+            work = [pool.submit(self._work, number) for number in range(1, self.lanes + 2)]
+            try:
+                for done in work:
+                    done.result()
+            finally:
+                with self._lock:
+                    self._left.clear()
 
 
 def _variables(mirror: Path, folder: str) -> dict[str, str]:
@@ -194,9 +208,9 @@ def run(args) -> int:
         if name not in names():
             print(f"test-kernel: no scenario '{name}': one of {', '.join(names())}", file=sys.stderr)
             return 1
-    start = time.monotonic()
-    tree = uml.kernel(args)
     with uml.exclusive():
+        start = time.monotonic()
+        tree = uml.kernel(args)
         mirror = uml.modules(tree)
         build_programs(chosen)
         folder = unpacked(chosen)

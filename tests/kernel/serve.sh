@@ -10,31 +10,53 @@
 # A scenario has /run and /var to itself, empty, in a mount namespace of its own.
 source "$UML/leaks.sh"
 
-# state: what a scenario must leave as it found it, a line each
+# processes: of user space, a line each
+processes() {
+	local path line
+	for path in /proc/[0-9]*/stat; do
+		{ read -r line <"$path"; } 2>/dev/null || continue
+		# pid (comm) state ppid
+		[[ $line =~ ^([0-9]+)\ \((.*)\)\ .\ ([0-9]+)\  ]] || continue
+		((BASH_REMATCH[1] == 2 || BASH_REMATCH[3] == 2)) || echo "process ${BASH_REMATCH[2]}"
+	done
+}
+
+# state: what a scenario must leave as it found it. Few processes make it.
 state() {
-	ps -e -o pid=,ppid=,args= | awk '$1 != 2 && $2 != 2 && !/ps -e|awk/ { $1 = $2 = ""; print "process", $0 }'
-	sed 's/ .*//; s/^/module /' /proc/modules
-	ip -o link show | sed 's/^[0-9]*: \([^:]*\): <\([^>]*\)> mtu \([0-9]*\).*/link \1 \2 \3/'
-	ip -o address show | sed 's/^[0-9]*: /address /'
-	ip route show table all | sed 's/^/route /'
-	ip rule show | sed 's/^/rule /'
-	rdma resource show | sed 's/^[0-9]*: /rdma /'
-	sysctl -e net.core net.ipv4.conf.all net.ipv4.conf.default net.ipv4.neigh.default net.ipv4.ip_forward \
-		net.ipv6.conf.all net.ipv6.conf.default net.ipv6.neigh.default 2>/dev/null
+	local path line
+	processes
+	while read -r line _; do
+		echo "module $line"
+	done </proc/modules
+	for path in /proc/sys/net/{core,ipv4/{conf,neigh}/{all,default},ipv6/{conf,neigh}/{all,default}}/* \
+		/proc/sys/net/ipv4/ip_forward; do
+		{ read -r line <"$path"; } 2>/dev/null && echo "$path $line"
+	done
+	ip -o -batch - <<-END
+		link show
+		address show
+		route show table all
+		rule show
+	END
+	ip -o -6 route show table all
+	rdma resource show
 }
 
 # leftovers SECONDS: how the state differs from $before, once it no longer does or then
 leftovers() {
 	local end=$((SECONDS + $1))
-	until state >/run/scratch/now && diff "$before" /run/scratch/now >/run/scratch/differs ||
-		((SECONDS >= end)); do
+	while
+		state >/run/scratch/now
+		! diff "$before" /run/scratch/now && ((SECONDS < end))
+	do
 		sleep 0.2
-	done
-	cat /run/scratch/differs
+	done >/run/scratch/differs
+	diff "$before" /run/scratch/now
 }
 
 # The script with folders of its own; what it mounts goes with it.
-own_folders() {
+own_folders() (
+	set -e
 	mount --bind /run/out /mnt
 	mount -t tmpfs tmpfs /run
 	mkdir -p /run/{out,netns,scratch}
@@ -43,26 +65,32 @@ own_folders() {
 	mkdir -p /var/{log,lib,tmp,cache/opensm,cache/ldconfig}
 	ln -s /run /var/run
 	exec setsid bash "$SCRIPT"
-}
+)
 export -f own_folders
 
 before=/run/scratch/before
+state >"$before"
 for ((number = 1; ; number++)); do
 	here=/run/out/$number
 	until [[ -e $here/job ]]; do
+		# Nobody is there any more who could ask for something.
+		[[ -e /run/out/job ]] || exit 1
 		sleep 0.1
 	done
 	source "$here/job"
 	[[ -n $NAME ]] || exit 0
 	export SCRIPT
-	state >"$before"
 	echo "openipoib-test: scenario $NAME begins" >/dev/kmsg
 	touch "$here/begun"
 	unshare --mount --propagation private bash -c own_folders </dev/null >"$here/output" 2>&1
 	status=$?
 	touch "$here/ended"
 	leftovers 10 >"$here/leftovers"
-	find_leaks "$here/kmemleak"
+	if [[ -w /sys/kernel/debug/kmemleak ]]; then
+		find_leaks "$here/kmemleak"
+	else
+		: >"$here/kmemleak"
+	fi
 	echo "openipoib-test: scenario $NAME ended with status $status" >/dev/kmsg
 	dmesg --clear
 	echo "$status" >"$here/status.new"

@@ -15,6 +15,12 @@ def bash(text, *arguments):
                           text=True, check=False, stdout=subprocess.PIPE, timeout=5)
 
 
+def program(path, text):
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+
+
 def test_policy_goes_with_the_installation(tmp_path):
     policy = tmp_path / "policy-rc.d"
     bash('hold_services "$1"', policy)
@@ -40,25 +46,41 @@ def test_policy_of_the_administrator_stays(tmp_path):
 
 def link(folder, name, unit):
     (folder / name).parent.mkdir(parents=True, exist_ok=True)
-    (folder / name).symlink_to(f"/lib/systemd/system/{unit}")
+    (folder / name).symlink_to(unit)
+
+
+UNITS = "/lib/systemd/system"
+OWNERS = """#!/bin/sh
+case $2 in
+*/ibacm.*) echo "ibacm: /lib/systemd/system/x" ;;
+*/opensm.service) echo "opensm, other: /lib/systemd/system/x" ;;
+*/nginx.service) echo "nginx: /lib/systemd/system/x" ;;
+*/ssh.service) echo "openssh-server: /lib/systemd/system/x" ;;
+*) exit 1 ;;
+esac
+"""
 
 
 def test_what_packages_have_enabled_is_disabled(tmp_path):
-    stay, go = {"multi-user.target.wants/ssh.service": "ssh.service",
-                "rdma-hw.target.wants/iwpmd.service": "iwpmd.service"}, \
-               {"rdma-hw.target.wants/ibacm.service": "ibacm.service",
-                "sockets.target.wants/ibacm.socket": "ibacm.socket",
-                "multi-user.target.wants/opensm.service": "opensm.service"}
-    own = {"getty.target.wants/getty@tty1.service": "getty@.service",
-           "sysinit.target.wants/systemd-pstore.service": "systemd-pstore.service"}
-    for name, unit in stay.items():
-        link(tmp_path, name, unit)
-    before = bash('enabled "$1"', tmp_path).stdout
-    for name, unit in (go | own).items():
-        link(tmp_path, name, unit)
-    assert bash('disable_new "$1" "$2"', tmp_path, before.rstrip("\n")).returncode == 0
-    left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_symlink()}
-    assert left == set(stay | own)
+    """Of packages that this run has installed; nothing that somebody else does meanwhile."""
+    program(tmp_path / "bin/dpkg-query", OWNERS)
+    folder = tmp_path / "units"
+    before = {"multi-user.target.wants/ssh.service": f"{UNITS}/ssh.service"}
+    go = {"rdma-hw.target.wants/ibacm.service": f"{UNITS}/ibacm.service",
+          "sockets.target.wants/ibacm.socket": f"{UNITS}/ibacm.socket",
+          "multi-user.target.wants/opensm.service": f"{UNITS}/opensm.service"}
+    stay = {"multi-user.target.wants/nginx.service": f"{UNITS}/nginx.service",
+            "multi-user.target.wants/mine.service": "/etc/systemd/system/mine.service",
+            "masked.service": "/dev/null"}
+    for name, unit in before.items():
+        link(folder, name, unit)
+    links = bash('enabled "$1"', folder).stdout
+    for name, unit in (go | stay).items():
+        link(folder, name, unit)
+    script = f'PATH={tmp_path}/bin:$PATH installed=(libibverbs1 ibacm opensm); disable_new "$1" "$2"'
+    assert bash(script, folder, links.rstrip("\n")).returncode == 0
+    left = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_symlink()}
+    assert left == set(before | stay)
 
 
 def test_machine_without_systemd(tmp_path):
@@ -78,12 +100,6 @@ def test_check_names_packages_and_kernels(tmp_path):
     assert bash(script.replace(" 6.12", ""), "").stdout == ""
 
 
-def program(path, text):
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(text)
-    path.chmod(0o755)
-
-
 @pytest.mark.parametrize(("apt", "kernels", "status"), [(0, 0, 0), (0, 2, 1), (100, 0, 1)])
 def test_kernels_beside_packages(tmp_path, apt, kernels, status):
     """It fails if either fails, and leaves neither a process nor a service."""
@@ -94,18 +110,20 @@ def test_kernels_beside_packages(tmp_path, apt, kernels, status):
         for _ in {{1..999}}; do [[ ! -e {tmp_path}/installed ]] || break; sleep 0.01; done
         exit {kernels}""")
     program(tmp_path / "bin/apt-get", f"""#!/bin/bash
+        [[ " $* " != *" -s "* ]] || {{ echo 'Inst opensm (3 Debian [amd64])'; exit 0; }}
         [[ " $* " == *" install "* ]] || exit 0
         until [[ -s {tmp_path}/pid ]]; do sleep 0.01; done
         ln -s /lib/systemd/system/opensm.service {tmp_path}/units
         [[ {apt} != 0 ]] || touch {tmp_path}/installed
         exit {apt}""")
     program(tmp_path / "bin/dpkg-query", f"""#!/bin/bash
+        [[ $1 != -S ]] || {{ echo 'opensm: /lib/systemd/system/opensm.service'; exit; }}
         printf 'ii  kmod\\nii  python3\\n'
         [[ ! -e {tmp_path}/installed ]] || echo 'ii  opensm'""")
     (tmp_path / "units").mkdir()
     done = bash(f"""BASH_ARGV0={tmp_path}/bootstrap PATH={tmp_path}/bin:$PATH
         policy={tmp_path}/policy units={tmp_path}/units absent=(opensm) kernels=(6.1)
-        enabled_before=$(enabled "$units")
+        enabled_before=$(enabled "$units") installed=()
         trap finish EXIT
         hold_services "$policy"
         install_all 9< /dev/null""")

@@ -127,7 +127,6 @@ def test_receive_memory(lab):
     assert limit // 2 < held < limit + PAGES_BESIDE
 
 
-@pytest.mark.full("connected")
 @pytest.mark.labs(drivers=PAIRS)
 @pytest.mark.parametrize("host", ONE_HOST)
 def test_connected_and_datagram(lab, host):

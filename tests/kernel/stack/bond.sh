@@ -213,7 +213,6 @@ far_end() {
 }
 
 # A driver within the kernel makes one of its own.
-ip link delete bond0 2>/dev/null || true
 partitions red=0x1
 two_cables
 step "the far end, by the commands of a dry run"

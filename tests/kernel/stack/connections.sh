@@ -73,10 +73,9 @@ say() {
 		"after $((SECONDS - since)) s; $(cat /run/answers)"
 }
 
+LIMITS=$(cat /proc/sys/net/ipv4/neigh/default/gc_thresh[123])
 start "one HCA, ib-peers at the other end of its cable"
-for limit in 1 2 3; do
-	echo $((PEERS * 2 + 1000)) >/proc/sys/net/ipv4/neigh/default/gc_thresh$limit
-done
+neighbour_limits $((PEERS * 2 + 1000)) $((PEERS * 2 + 1000)) $((PEERS * 2 + 1000))
 cable
 load_sib
 rdma link add sib0 type sib netdev va
@@ -134,4 +133,6 @@ stop_sm
 rdma link delete sib0
 rmmod sib
 ip link delete va
+# shellcheck disable=SC2086  # three numbers
+neighbour_limits $LIMITS
 echo "stack: $PEERS peers, a connection each way"

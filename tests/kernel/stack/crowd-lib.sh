@@ -10,9 +10,10 @@ ASK=() ANSWER=() ASKERS=() SERVERS=()
 # one; the words go to crowd.py
 crowd() {
 	local side=$1 other=$2 address=$3
-	at "$other" "$STACK/crowd.py" serve 0.0.0.0 7000 &
-	SERVERS+=($!)
+	# $! would be the shell that runs the function.
+	at "$other" bash -c 'echo $$ >"$0"; exec "$@"' "/run/server$side" "$STACK/crowd.py" serve 0.0.0.0 7000 &
 	wait_for 20 at "$other" bash -c 'ss -Hltn | grep -q :7000'
+	SERVERS+=("$(<"/run/server$side")")
 	mkfifo "/run/questions$side" "/run/answers$side"
 	at "$side" "$STACK/crowd.py" ask "$address" 7000 "${@:4}" <"/run/questions$side" \
 		>"/run/answers$side" 2>"/run/asker$side" &

@@ -78,3 +78,4 @@ ENGINE_OPTIONS=(-Q)
 sweep lash discovered
 rdma link delete sib0
 rmmod sib
+ip link delete h0

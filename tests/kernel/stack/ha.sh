@@ -318,3 +318,5 @@ for hca in sib0 sib1 sib2 sib3; do
 done
 rmmod sib
 ip netns delete n1
+ip link delete va
+ip link delete vc

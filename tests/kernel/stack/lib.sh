@@ -305,6 +305,13 @@ as_before() {
 	[[ $(resources) == "$BEFORE" ]]
 }
 
+# neighbour_limits A B C: the thresholds of IPv4's neighbour table, from the least
+neighbour_limits() {
+	echo "$1" >/proc/sys/net/ipv4/neigh/default/gc_thresh1
+	echo "$2" >/proc/sys/net/ipv4/neigh/default/gc_thresh2
+	echo "$3" >/proc/sys/net/ipv4/neigh/default/gc_thresh3
+}
+
 # counter HCA NAME
 counter() {
 	cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2"

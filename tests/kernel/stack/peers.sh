@@ -63,9 +63,8 @@ done
 ip neigh show dev ib0
 
 step "$COUNT neighbours"
-for limit in 1 2 3; do
-	echo $((COUNT * 2 + 1000)) >/proc/sys/net/ipv4/neigh/default/gc_thresh$limit
-done
+LIMITS=$(cat /proc/sys/net/ipv4/neigh/default/gc_thresh[123])
+neighbour_limits $((COUNT * 2 + 1000)) $((COUNT * 2 + 1000)) $((COUNT * 2 + 1000))
 ip neigh flush dev ib0
 before=$(slab)
 "$STACK/neighbours.py" 10.1.0.1 "$COUNT" || fail "not all neighbours answer"
@@ -107,3 +106,5 @@ wait "$fabric" || fail "ibfabric ended with $?: $(cat /run/ibfabric.log)"
 rdma link delete sib0
 rmmod sib
 ip link delete h0
+# shellcheck disable=SC2086  # three numbers
+neighbour_limits $LIMITS

@@ -42,3 +42,4 @@ for engine in updn ftree lash; do
 done
 rdma link delete sib0
 rmmod sib
+ip link delete h0
