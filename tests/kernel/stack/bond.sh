@@ -212,7 +212,6 @@ far_end() {
 		fail "the commands of a dry run do not do the same"
 }
 
-# A driver within the kernel makes one of its own.
 partitions red=0x1
 two_cables
 step "the far end, by the commands of a dry run"

@@ -11,6 +11,7 @@ ASK=() ANSWER=() ASKERS=() SERVERS=()
 crowd() {
 	local side=$1 other=$2 address=$3
 	# $! would be the shell that runs the function.
+	# shellcheck disable=SC2016  # the other shell expands it
 	at "$other" bash -c 'echo $$ >"$0"; exec "$@"' "/run/server$side" "$STACK/crowd.py" serve 0.0.0.0 7000 &
 	wait_for 20 at "$other" bash -c 'ss -Hltn | grep -q :7000'
 	SERVERS+=("$(<"/run/server$side")")

@@ -124,5 +124,4 @@ ask=${WRITER[1]}
 exec {ask}>&-
 wait "$writer"
 kill "${SERVERS[@]}"
-wait "${SERVERS[@]}" || true
 stack_down
