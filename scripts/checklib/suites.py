@@ -30,6 +30,7 @@ class Suite:
     needs:   the file or folder it lives in
     seconds: it is ended and failed after that long
     levels:  those of LEVELS that run it
+    builds:  how many of its commands, from the first one on, only build
     """
 
     name: str
@@ -38,6 +39,7 @@ class Suite:
     commands: list
     seconds: int
     levels: tuple = ()
+    builds: int = 0
     cases: list = field(default_factory=list)
     taken: float = 0.0
     spent: times.Spent = field(default_factory=times.Spent)
@@ -78,7 +80,7 @@ def _quick_suites():
               [["cmake", "-S", ".", "-B", cmake, "-G", "Ninja"],
                ["cmake", "--build", cmake],
                ["ctest", "--test-dir", cmake, "-j", str(os.cpu_count()), "--output-on-failure",
-                "--output-junit", LOGS / "unit.xml"]], 3600, levels=ALL),
+                "--output-junit", LOGS / "unit.xml"]], 3600, levels=ALL, builds=2),
         pytest_suite("splat", "the scanner for kernel splats", "tests/splat", 300, levels=ALL),
         pytest_suite("lab", "the lab's own parts", "tests/lab", 300, "-m", "not guests", levels=ALL),
         Suite("fuzz", "fuzz targets, ten minutes each", "tests/fuzz/run",
@@ -109,12 +111,12 @@ def _uml_suites():
 def _host_suites():
     """What runs on virtual hosts."""
     full = pytest_suite("vm-full", "two hosts: every test, stock kernels and one of ours", "tests/vm",
-                        8 * 3600, "--full", "--kernel=6.1,6.12,test", levels=(FULL,))
+                        8 * 3600, "--full", "--kernel=6.1,6.12,test", levels=(FULL,), builds=1)
     full.commands.insert(0, ["scripts/test-kernel", "build", "test"])
     preempt = pytest_suite("vm-preempt", "two hosts of two processors, preempted", "tests/vm", 4500,
                            "-m", "smoke", "--kernel=6.12:preempt", levels=(FULL,))
     debug = pytest_suite("debug", "two hosts with KASAN, lockdep and kmemleak", "tests/vm", 9000,
-                         "--kernel=debug", levels=(FULL,))
+                         "--kernel=debug", levels=(FULL,), builds=1)
     debug.commands.insert(0, ["scripts/test-kernel", "build", "debug"])
     packages = pytest_suite("packages", "packages in a fresh Debian with systemd and SysV init",
                             "tests/packages", 3600, levels=(FULL,))
@@ -260,8 +262,9 @@ def run(suite):
     trouble, built = "", 0.0
     processors = times.Processors()
     with suite.log.open("wb") as log:
-        for command in suite.commands:
-            built = time.monotonic() - start     # by the commands before the last one
+        for number, command in enumerate(suite.commands):
+            if number <= suite.builds:
+                built = time.monotonic() - start
             trouble = _execute(suite, command, start + suite.seconds, log)
             if trouble:
                 break

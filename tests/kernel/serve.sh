@@ -7,8 +7,9 @@
 # the kernel's state is not as it was, as a diff) and at last status. `begun` and `ended`
 # are there when the scenario's script has begun and ended.
 #
-# A scenario has /run and /var to itself, empty, in a mount namespace of its own.
-source "$UML/leaks.sh"
+# A scenario has /run and /var to itself, empty, in a mount namespace of its own; /tmp and
+# /dev/shm it shares with the others.
+source "$UML/lib.sh"
 
 # processes: of user space, a line each
 processes() {
@@ -61,12 +62,10 @@ own_folders() (
 	mount -t tmpfs tmpfs /run
 	mkdir -p /run/{out,netns,scratch}
 	mount --move /mnt /run/out
-	mount -t tmpfs tmpfs /var
-	mkdir -p /var/{log,lib,tmp,cache/opensm,cache/ldconfig}
-	ln -s /run /var/run
+	empty_var
 	exec setsid bash "$SCRIPT"
 )
-export -f own_folders
+export -f own_folders empty_var
 
 before=/run/scratch/before
 state >"$before"

@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # shellcheck shell=bash
-# What the kernel's memory has lost, for scripts/uml/init and tests/kernel/serve.sh.
+# What scripts/uml/init and tests/kernel/serve.sh share.
+
+# empty_var: a /var of one's own, with the folders that programs expect
+empty_var() {
+	mount -t tmpfs tmpfs /var
+	mkdir -p /var/{log,lib,tmp,cache/opensm,cache/ldconfig}
+	ln -s /run /var/run
+}
 
 # find_leaks FILE: kmemleak's listing there, of what it calls unreferenced
 find_leaks() {
