@@ -35,7 +35,8 @@ def _homes():
 def check_name(path):
     """Refuse a folder that can be no lab's, whatever is in it."""
     if not path.is_absolute():
-        refuse(f"OPENIPOIB_LAB_DIR must be the whole path of a folder, not '{path}'")
+        given = os.environ.get("OPENIPOIB_LAB_DIR", path)
+        refuse(f"OPENIPOIB_LAB_DIR must be the whole path of a folder, not '{given}'")
     if path.is_symlink():
         refuse(f"{path} is a symbolic link: name the folder of the lab itself")
     real = os.path.realpath(path)

@@ -163,7 +163,7 @@ def test_a_name_that_depends_on_the_current_folder_is_refused(monkeypatch, tmp_p
     (tmp_path / "letter").write_text("dear")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OPENIPOIB_LAB_DIR", name)
-    refused("OPENIPOIB_LAB_DIR must be the whole path of a folder")
+    refused(f"OPENIPOIB_LAB_DIR must be the whole path of a folder, not '{name}'")
     assert contents(tmp_path) == ["lab", "letter"]
 
 
