@@ -10,12 +10,14 @@ import contextlib
 import fcntl
 import json
 import os
-import shutil
 import signal
+import sys
 import time
 from pathlib import Path
 
+from . import folders
 from .error import LabError
+from .folders import LOCK, MARK
 from .place import PROGRAM, WORK
 
 BUILD = WORK / "lab"
@@ -47,17 +49,18 @@ def socket_path():
     return folder() / "control"
 
 
-def _lock():
+def _lock(there, flags=0):
     """Take the lock of the state folder; its descriptor, or None if another has it."""
+    flags |= os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
     while True:
-        fd = os.open(folder() / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fd = os.open(LOCK, flags, 0o600, dir_fd=there.fd)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(fd)
             return None
         try:
-            if os.path.samestat(os.fstat(fd), os.stat(folder() / "lock")):
+            if os.path.samestat(os.fstat(fd), os.stat(LOCK, dir_fd=there.fd)):
                 return fd
         except FileNotFoundError:
             pass
@@ -67,20 +70,26 @@ def _lock():
 def create():
     """Make the state folder and take its lock, which is returned as a descriptor.
 
-    What a lab that crashed has left is cleaned up.
+    What a lab that crashed has left is cleaned up. A folder with anything else in it
+    is refused.
     """
-    folder().mkdir(parents=True, mode=0o700, exist_ok=True)
-    if folder().stat().st_uid != os.getuid():
-        raise LabError(f"{folder()} belongs to another user", code=1)
-    fd = _lock()
-    if fd is None:
-        raise LabError(f"a lab is already up{_since()}; "
-                       f"take it down first: {PROGRAM} down", code=1)
-    kill(pids())
-    for path in folder().iterdir():
-        if path.name != "lock":
-            path.unlink()
-    write("pids.json", [os.getpid()])
+    with folders.opened(folder(), make=True) as there:
+        there.is_labs()  # or empty
+        fd = _lock(there, os.O_CREAT)
+        if fd is None:
+            raise LabError(f"a lab is already up{_since()}; "
+                           f"take it down first: {PROGRAM} down", code=1)
+        try:
+            os.pwrite(fd, MARK, 0)
+            if foreign := there.foreign():
+                raise LabError(f"{there.path} has files that are not the lab's: "
+                               f"{', '.join(foreign)}", code=1)
+            kill(pids())
+            there.remove_written()
+            write("pids.json", [os.getpid()])
+        except BaseException:
+            os.close(fd)
+            raise
     return fd
 
 
@@ -102,7 +111,9 @@ def building():
 
 
 def exists():
-    return folder().is_dir()
+    """Whether a lab is up or has left something; what is no lab's folder is refused."""
+    with folders.opened(folder()) as there:
+        return there is not None and there.is_labs()
 
 
 def write(name, document):
@@ -174,15 +185,28 @@ def sweep(doomed=None, lock_fd=None):
     @lock_fd: its lock, if the caller has it; otherwise nothing is removed if
               another lab has come up meanwhile
     """
-    doomed = pids() if doomed is None else doomed
-    kill(doomed)
-    fd = lock_fd
+    with folders.opened(folder()) as there:
+        if there is None or not there.is_labs():
+            return  # another `lab down` was faster
+        doomed = pids() if doomed is None else doomed
+        kill(doomed)
+        fd = lock_fd if lock_fd is not None else _late_lock(there, doomed)
+        if fd is None:
+            return
+        if left := there.end():
+            print(f"lab: {there.path} is left, for what is not the lab's: {', '.join(left)}",
+                  file=sys.stderr)
+        os.close(fd)
+
+
+def _late_lock(there, doomed):
+    """The lock of a lab whose processes are being killed; None if another lab has it."""
     # A process loses its name before it loses its locks.
     end = time.monotonic() + 5
-    while fd is None and time.monotonic() < end and set(pids()) <= set(doomed):
-        fd = _lock()
-        if fd is None:
+    with contextlib.suppress(FileNotFoundError):  # removed by another `lab down`
+        while time.monotonic() < end and set(pids()) <= set(doomed):
+            fd = _lock(there)
+            if fd is not None:
+                return fd
             time.sleep(0.01)
-    if fd is not None:
-        shutil.rmtree(folder(), ignore_errors=True)
-        os.close(fd)
+    return None

@@ -39,10 +39,10 @@ io::Bytes mad(Input &input)
     bytes[1] = classes[choice & 3];
     bytes[2] = 1;
     bytes[3] = methods[(choice >> 2) % methods.size()];
-    bytes[16] = 0; // attribute
+    bytes[16] = (choice & 64) != 0 ? 0xFF : 0; // attribute: a vendor's or IBA's
     if ((choice & 128) == 0 && bytes[1] == 0x81) {
-        bytes[6] = 0; // at the end of its path
-        bytes[7] = 0;
+        bytes[6] = 1; // at the end of its path, which comes from the next node
+        bytes[7] = 1;
         std::fill_n(bytes.begin() + 32, 4, std::uint8_t{0xFF});
     }
     return bytes;
@@ -55,14 +55,15 @@ io::Bytes packet(Input &input)
         return input.bytes(input.half() % most);
     ib::Lrh lrh{.dlid = input.half(), .slid = input.half()};
     ib::PacketBuilder builder;
-    if (kind % 4 == 1)
+    if (kind % 4 == 1) {
         lrh.vl = kind >> 4;
-    lrh.sl = kind >> 4;
-    return builder.lrh(lrh)
-        .bth({.qpn = static_cast<std::uint32_t>(kind >> 2 & 3)})
-        .deth({})
-        .payload(input.bytes(input.half() % most))
-        .build();
+        lrh.sl = kind >> 4;
+        return builder.lrh(lrh)
+            .bth({.qpn = static_cast<std::uint32_t>(kind >> 2 & 3)})
+            .deth({})
+            .payload(input.bytes(input.half() % most))
+            .build();
+    }
     const bool isSmp = kind % 4 == 2;
     if (isSmp) {
         lrh.vl = vl15;
@@ -110,9 +111,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
         if ((what & 0x1C) == 0x1C) {
             now += std::chrono::milliseconds(what);
             node.onTime(now);
+            promise(node.deadline() > now, "nothing that is due is left");
         } else if ((what & 0x1C) == 0x18) {
             node.linkDown(port, PhysState::polling, now);
             node.linkUp(port, now);
+        } else if ((what & 0x1C) == 0x14) {
+            node.cableError(port, static_cast<Node::CableError>(what >> 5 & 3), now);
         } else {
             node.receive(port, {.bytes = packet(input)}, now);
         }

@@ -47,7 +47,7 @@ class LocalGuest:
         return f"ended with wait status {status}"
 
     async def set_link(self, port, is_up):
-        (state.folder() / f"link-{self.name}-{port}").write_text(str(is_up))
+        (state.logs() / f"link-{self.name}-{port}").write_text(str(is_up))
 
     async def stop(self):
         try:
@@ -109,6 +109,6 @@ def test_unknown_and_dead_guests(lab):
 
 def test_a_cable_goes_at_both_ends(lab, tmp_path):
     client.ask("cable", end="h2:0", up=False)
-    assert [(tmp_path / "lab" / f"link-{name}-0").read_text() for name in ("h1", "h2")] == \
+    assert [(tmp_path / f"link-{name}-0").read_text() for name in ("h1", "h2")] == \
         ["False", "False"]
     assert not client.ask("status")["cables"][0]["up"]
