@@ -16,10 +16,14 @@ from pathlib import Path
 
 from checklib import junit, programs
 
-from . import build, uml
+from . import build, kunit, uml
 from .guest import Guest
 
 SCENARIOS = build.TOP / "tests/kernel/stack"
+PLANTED = build.TOP / "tests/kernel/planted"
+# What each planted fault has to be found by: the words of a scenario's failure
+FAULTS = {"clean": "", "leak": "kmemleak", "splat": "BUG: KASAN", "leftover": "left behind",
+          "process": "left behind", "status": "status 3", "death": "the kernel died"}
 # In the header of a scenario:
 BY_NAME = "\n# run: by name\n"            # it takes long; `stack` alone leaves it out
 CLOCK = re.compile(r"^# clock: (\w+)$", re.MULTILINE)    # of uml-run
@@ -84,20 +88,18 @@ class Scenario:
     """
 
     name: str
+    script: Path
     kind: tuple[str, ...]
     single: bool
     seconds: float
 
-    @property
-    def script(self) -> Path:
-        return SCENARIOS / f"{self.name}.sh"
-
     @classmethod
-    def read(cls, name: str) -> Scenario:
-        text = (SCENARIOS / f"{name}.sh").read_text(encoding="utf-8")
+    def read(cls, script: Path, prefix: str = "") -> Scenario:
+        text = script.read_text(encoding="utf-8")
         clock, memory = CLOCK.search(text), MEMORY.search(text)
         kind = ("--clock", clock[1] if clock else "real", *(("--mem", memory[1]) if memory else ()))
-        return cls(name, kind, bool(clock), LIMITS.get(name, LIMIT_SECONDS))
+        return cls(prefix + script.stem, script, kind, bool(clock),
+                   LIMITS.get(script.stem, LIMIT_SECONDS))
 
 
 class Run:
@@ -107,10 +109,12 @@ class Run:
     one has its processor.
     """
 
-    def __init__(self, scenarios: list[Scenario], tree: Path, variables: dict[str, str]):
+    def __init__(self, scenarios: list[Scenario], tree: Path, variables: dict[str, str],
+                 quiet: bool = False):
         self._left = list(scenarios)    # to be run
         self._tree = tree
         self._variables = variables
+        self._quiet = quiet
         self._lock = threading.Lock()
         self.lanes = min(os.cpu_count() or 1, len(scenarios))
         self._processors = threading.Semaphore(self.lanes)
@@ -170,7 +174,8 @@ class Run:
                           [(junit.BOOT, f"{boot:.1f}")])
         with self._lock:
             self.cases.append(case)
-            print(text, end="", flush=True)
+            if not self._quiet:
+                print(text, end="", flush=True)
 
     def _end(self, guest: Guest) -> None:
         trouble = guest.end()
@@ -200,6 +205,28 @@ def _variables(mirror: Path, folder: str) -> dict[str, str]:
             "IPOIB_KO": f"{mirror}/drivers/ipoib/ib_ipoib.ko"}
 
 
+def check_planted(tree: Path, mirror: Path) -> list[junit.Case]:
+    """Each planted fault is found, and held against nothing but the scenario that has it."""
+    place = mirror / "tests/kunit/planted"
+    kunit.compile_suites(tree, mirror, "planted", False)
+    variables = {"KUNIT_KO": str(kunit.kunit_module(tree)), "PLANTED": str(place)}
+    scripts = sorted(PLANTED.glob("*.sh"))
+    under_way = Run([Scenario.read(script, "planted-") for script in scripts], tree, variables,
+                    quiet=True)
+    under_way.all()
+    found = {case.name: case for case in under_way.cases}
+    cases = []
+    for name in sorted({script.stem for script in scripts} | set(FAULTS)):
+        case = found.pop(f"stack.planted-{name}", junit.Case(name, junit.FAILED, "it has not run"))
+        wanted = FAULTS.get(name, "no fault that is known")
+        good = wanted in case.reason if wanted else case.result == junit.PASSED
+        cases.append(junit.Case(f"stack.planted.{name}", junit.PASSED if good else junit.FAILED,
+                                "" if good else f"to be found by '{wanted}', found: '{case.reason}'",
+                                case.seconds))
+    return cases + [junit.Case(f"stack.planted.{case.name}", junit.FAILED, case.reason)
+                    for case in found.values()]
+
+
 def run(args) -> int:
     by_default = [name for name in names() if (BY_NAME in (SCENARIOS / f"{name}.sh").read_text(
         encoding="utf-8")) == args.long]
@@ -215,9 +242,13 @@ def run(args) -> int:
         build_programs(chosen)
         folder = unpacked(chosen)
         built = time.monotonic() - start
-        under_way = Run([Scenario.read(name) for name in chosen], tree, _variables(mirror, folder))
+        under_way = Run([Scenario.read(SCENARIOS / f"{name}.sh") for name in chosen], tree,
+                        _variables(mirror, folder))
         under_way.all()
-    return junit.finish("stack", under_way.cases, args.junit,
+        cases = under_way.cases
+        if not args.scenarios and not args.long:
+            cases += check_planted(tree, mirror)
+    return junit.finish("stack", cases, args.junit,
                         [(junit.BUILD, f"{built:.1f}"), (junit.LANES, under_way.lanes)])
 
 
