@@ -34,8 +34,7 @@ LIMITS = {"connections": 1800, "ha-soak": 3600, "modes": 3600, "soak": 7200, "th
 # Of the environment, for a scenario that has them
 KNOBS = ("SOAK", "CROWD", "NEIGHBOURS", "HOURS", "PEERS", "SEED", "SWITCHES")
 # What takes longest comes first, so that nothing is left to wait for at the end.
-LONGEST = ("kill", "verbs", "loss", "peers", "fault-make", "reload", "malformed", "fault",
-           "unplug")
+LONGEST = ("fault-make", "failover", "fault", "queues", "kill", "loss", "groups", "ha", "reload")
 
 # Scenario: what it runs of ours, in user space
 FABRIC = ("ibfabric", "ibfabric-ctl")
