@@ -31,6 +31,7 @@ def test_flushed_entries_are_resolved_again_without_loss(lab, family):
             assert entry(lab, host, family)["lladdr"] == peer
 
 
+@pytest.mark.full("time-idle")
 @pytest.mark.parametrize("family", FAMILIES)
 def test_expiry(lab, family):
     """An entry stops being valid by itself and is confirmed again by use."""
