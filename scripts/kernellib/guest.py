@@ -61,7 +61,8 @@ class Guest:
     """A kernel, booted for the first scenario that it gets."""
 
     def __init__(self, name: str, tree: Path, options: list[str], single: bool):
-        """
+        """A kernel that has not been booted.
+
         @name: of the folder with what it has to say; @options: of uml-run
         @single: it is for one scenario. On a clock that skips idle time a kernel must
         not wait for a second one: the machine's time is not its own.

@@ -155,11 +155,11 @@ class Run:
                             self._processors.release)
         output = place / "output"
         text = output.read_text(encoding="utf-8", errors="replace") if output.exists() else ""
-        print_ = "".join(f"{problem}\n" for problem in outcome.problems)
-        if outcome.problems:
-            print_ += f"after {', '.join(guest.names[:-1]) or 'none'} in {guest.out}\n"
+        against = "".join(f"{problem}\n" for problem in outcome.problems)
+        if against:
+            against += f"after {', '.join(guest.names[:-1]) or 'none'} in {guest.out}\n"
         self._note(scenario.name, outcome.problems, place, f"=== stack {scenario.name}: "
-                   f"{outcome.seconds:.0f} s\n{text}{print_}", outcome.seconds, outcome.boot)
+                   f"{outcome.seconds:.0f} s\n{text}{against}", outcome.seconds, outcome.boot)
         if outcome.earlier:
             name = f"{before[0]}.later" if before else f"{scenario.name}.boot"
             self._note(name, outcome.earlier, guest.out, "\n".join(outcome.earlier) + "\n")
