@@ -150,4 +150,5 @@ step "the mode of an interface that is down"
 ip link set ib0 down
 mode 1 connected
 mode 1 datagram
+ip link set lo alias ""
 stack_down
