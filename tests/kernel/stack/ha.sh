@@ -320,3 +320,4 @@ rmmod sib
 ip netns delete n1
 ip link delete va
 ip link delete vc
+ip rule delete pref 500
