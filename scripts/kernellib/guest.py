@@ -8,6 +8,7 @@ them: what comes after a splat, a leak or something left behind cannot be told a
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 import subprocess
@@ -27,7 +28,7 @@ SCAN_SECONDS = 240      # for leftovers to go and the scan for leaks, once a scr
 END_SECONDS = 60
 POLL_SECONDS = 0.05
 RESULTS = ("output", "kmemleak", "leftovers", "status")
-BEGINS = "openipoib-test: scenario "    # the first line of the console that is a scenario's
+BEGINS = re.compile(r"openipoib-test: scenario \S+ begins")   # a scenario's first line of the console
 EXIT_SPLAT = 97         # of uml-run
 DAY_SECONDS = 24 * 3600
 
@@ -134,7 +135,11 @@ class Guest:
             outcome.problems.append(str(error))
             self.kill()
         outcome.seconds = time.monotonic() - start
-        self._judge(place, outcome)
+        try:
+            self._judge(place, outcome)
+        except OSError as error:
+            outcome.problems.append(f"no results: {error}")
+            self.kill()
         return outcome
 
     def _judge(self, place: Path, outcome: Outcome) -> None:
@@ -148,7 +153,7 @@ class Guest:
             elif not outcome.problems:
                 outcome.problems.append(f"no {name} of it in {folder}")
         lines = self._console()
-        begin = next((number for number, line in enumerate(lines) if BEGINS in line), 0)
+        begin = next((number for number, line in enumerate(lines) if BEGINS.search(line)), 0)
         outcome.earlier = _splats(lines[:begin], "console")
         console = lines[begin:]
         (place / "console").write_text("\n".join(console) + "\n", encoding="utf-8")

@@ -114,6 +114,7 @@ class Run:
         self._tree = tree
         self._variables = variables
         self._quiet = quiet
+        self._name = "planted-" if quiet else ""    # of its kernels
         self._lock = threading.Lock()
         self.lanes = min(os.cpu_count() or 1, len(scenarios))
         self._processors = threading.Semaphore(self.lanes)
@@ -138,7 +139,7 @@ class Run:
             if guest is None:
                 kernels += 1
                 kind = scenario.kind
-                guest = Guest(f"kernel-{os.getpid()}-{number}-{kernels}", self._tree, [*kind],
+                guest = Guest(f"kernel-{self._name}{os.getpid()}-{number}-{kernels}", self._tree, [*kind],
                               scenario.single)
             if not self._one(guest, scenario) or scenario.single:
                 self._end(guest)
@@ -183,8 +184,6 @@ class Run:
 
     def all(self) -> None:
         """Run them all. What ends this early leaves none for later."""
-        for old in uml.RESULTS.glob("kernel-*"):    # a kernel whose folder is gone ends
-            shutil.rmtree(old, ignore_errors=True)
         with ThreadPoolExecutor(self.lanes + 1) as pool:
             work = [pool.submit(self._work, number) for number in range(1, self.lanes + 2)]
             try:
@@ -205,9 +204,11 @@ def _variables(mirror: Path, folder: str) -> dict[str, str]:
 
 
 def check_planted(tree: Path, mirror: Path) -> list[junit.Case]:
-    """Each planted fault is found, and held against nothing but the scenario that has it."""
+    """Each planted fault is found, and held against nothing but the scenario that has it.
+
+    Its modules, of tests/kunit/planted, have been built.
+    """
     place = mirror / "tests/kunit/planted"
-    kunit.compile_suites(tree, mirror, "planted", False)
     variables = {"KUNIT_KO": str(kunit.kunit_module(tree)), "PLANTED": str(place)}
     scripts = sorted(PLANTED.glob("*.sh"))
     under_way = Run([Scenario.read(script, "planted-") for script in scripts], tree, variables,
@@ -238,6 +239,11 @@ def run(args) -> int:
         start = time.monotonic()
         tree = uml.kernel(args)
         mirror = uml.modules(tree)
+        for old in uml.RESULTS.glob("kernel-*"):    # a kernel whose folder is gone ends
+            shutil.rmtree(old, ignore_errors=True)
+        has_planted = not args.scenarios and not args.long
+        if has_planted:
+            kunit.compile_suites(tree, mirror, "planted", False)
         build_programs(chosen)
         folder = unpacked(chosen)
         built = time.monotonic() - start
@@ -245,7 +251,7 @@ def run(args) -> int:
                         _variables(mirror, folder))
         under_way.all()
         cases = under_way.cases
-        if not args.scenarios and not args.long:
+        if has_planted:
             cases += check_planted(tree, mirror)
     return junit.finish("stack", cases, args.junit,
                         [(junit.BUILD, f"{built:.1f}"), (junit.LANES, under_way.lanes)])

@@ -16,6 +16,7 @@ find_leaks() {
 	# when the last is older: the one fixed wait. It costs nothing on a clock that
 	# skips idle time.
 	sleep 5.5
+	rm -f /run/scratch/leaks
 	# A pointer may be in a register or on the move while a scan passes: the leaks
 	# are what two scans in a row agree on.
 	until echo scan >$knob && cat $knob >/run/scratch/leaks &&
