@@ -113,7 +113,7 @@ def _host_suites():
     full = pytest_suite("vm-full", "two hosts: every test, stock kernels and one of ours", "tests/vm",
                         8 * 3600, "--full", "--kernel=6.1,6.12,test", levels=(FULL,), builds=1)
     full.commands.insert(0, ["scripts/test-kernel", "build", "test"])
-    preempt = pytest_suite("vm-preempt", "two hosts of two processors, preempted", "tests/vm", 4500,
+    preempt = pytest_suite("vm-preempt", "two hosts, preempted", "tests/vm", 4500,
                            "-m", "smoke", "--kernel=6.12:preempt", levels=(FULL,))
     debug = pytest_suite("debug", "two hosts with KASAN, lockdep and kmemleak", "tests/vm", 9000,
                          "--kernel=debug", levels=(FULL,), builds=1)
@@ -125,7 +125,7 @@ def _host_suites():
                              ["packaging/build-rpm", "--nodeps"]]
     return [
         pytest_suite("vm", "two hosts: stock kernels 6.1 and 6.12", "tests/vm", 4500,
-                     "--kernel=6.1,6.12:preempt", levels=(TEST,)),
+                     "--kernel=6.1,6.12", levels=(TEST,)),
         full,
         preempt,
         debug,

@@ -30,8 +30,8 @@ TEST_SECONDS = 400
 def pytest_addoption(parser):
     group = parser.getgroup("openipoib")
     group.addoption("--kernel", default="6.1,6.12",
-                    help="kernels, comma separated (default 6.1,6.12); 6.12:preempt: with two "
-                         "processors and full preemption, which stock kernels can have")
+                    help="kernels, comma separated (default 6.1,6.12); 6.12:preempt: with "
+                         "full preemption, which stock kernels can have")
     group.addoption("--full", action="store_true", help="every test on every kernel")
     group.addoption("--switches", type=int, metavar="N",
                     help="mode switches under traffic (default 1000 with --full, else 20)")

@@ -18,7 +18,7 @@ LAB = TOP / "scripts" / "lab"
 GUEST = Path(__file__).resolve().parent / "guest"
 HOSTS = ("h1", "h2")
 MARK = "openipoib-test: "
-PREEMPT_SLOWNESS = 3    # two hosts of two processors share the machine's
+PREEMPT_SLOWNESS = 3
 
 sys.path.insert(0, str(TOP / "scripts"))
 import splat  # noqa: E402
@@ -88,7 +88,7 @@ class Config:
     ports: int = 1
     topology: str = ""
     cpus: int = 0  # of each host; 0: as many as it takes
-    preempt: bool = False  # the kernel may be preempted, and has two processors
+    preempt: bool = False  # the kernel may be preempted
 
     @property
     def slowness(self):
@@ -103,7 +103,7 @@ class Config:
         return f"{self.kernel}-{drivers}-{self.ib_mtu}{ports}{topology}{preempt}"
 
     def arguments(self):
-        cpus = self.cpus or (2 if self.kernel in TEST_KERNELS or self.preempt else 1)
+        cpus = self.cpus or (2 if self.kernel in TEST_KERNELS else 1)
         return ["--kernel", self.kernel, "--driver", f"h1={self.h1}", "--driver", f"h2={self.h2}",
                 "--ib-mtu", str(self.ib_mtu), "--cpus", str(cpus), "--ports", str(self.ports),
                 *(["--topology", self.topology] if self.topology else []),

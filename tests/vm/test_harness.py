@@ -67,7 +67,7 @@ def test_config_names_and_arguments():
     assert debug.arguments()[-4:] == ["--cpus", "2", "--ports", "2"]
     preempt = Config("6.12", preempt=True)
     assert str(preempt) == "6.12-ours-4096-preempt"
-    assert preempt.arguments()[-6:] == ["--cpus", "2", "--ports", "1", "--append", "preempt=full"]
+    assert preempt.arguments()[-6:] == ["--cpus", "1", "--ports", "1", "--append", "preempt=full"]
     assert preempt.slowness > Config("6.12").slowness
 
 
