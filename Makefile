@@ -22,7 +22,7 @@ demo: ## two hosts talk IP over InfiniBand; nothing is left behind
 check: bootstrap ## format, lint, licences, units: minutes
 	@scripts/run-tests --level check
 
-test: bootstrap ## that and the drivers in kernels: what CI runs, half an hour
+test: bootstrap ## that and the drivers in kernels: what CI runs, about half an hour
 	@scripts/run-tests
 
 test-full: bootstrap ## everything there is: a night
