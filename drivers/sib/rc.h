@@ -73,8 +73,8 @@ struct sib_rc_mem {
  * struct sib_rc_ops - what the engine needs from its owner
  * @send: send a packet with @pkt->plen bytes of payload out of @mem, which is
  *	NULL if there is none. The engine has set all fields of @pkt from the BTH
- *	on but P_Key and destination QP. Returns 0; -EAGAIN or -ENOMEM if it must
- *	wait; -EACCES if @mem may not be read
+ *	on but P_Key and destination QP. Returns 0; -EAGAIN, -EBUSY or -ENOMEM if it
+ *	must wait; -EACCES if @mem may not be read
  * @place: write @len bytes of @payload to @mem; 0 or -EACCES
  * @check: whether the peer may do @access (one of IB_ACCESS_REMOTE_*) to that
  *	memory; 0 or -EACCES
@@ -88,7 +88,8 @@ struct sib_rc_mem {
  * @take: the next receive request, or NULL; valid until @received
  * @received: complete it. @wc says all but WR ID and QP
  * @room: receive requests posted; U32_MAX if that says nothing (SRQ)
- * @fatal: the QP goes to the error state, and everything posted is flushed; @event
+ * @fatal: the QP goes to the error state, and everything posted is flushed, some of it
+ *	later; @event
  *	is the asynchronous event, or -1 if a completion said it already. Calls
  *	sib_rc_reset()
  * @kick: have sib_rc_run() called soon
@@ -123,7 +124,8 @@ struct sib_rc_ops {
  * @rnr_retry: times to try again for want of a receive request, 7 for ever
  * @rnr_timer: code the peer is told in RNR NAKs
  * @max_rd: READ and atomic requests to have in progress
- * @max_dest_rd: and to serve
+ * @max_dest_rd: and to serve, at most SIB_MAX_RD_ATOMIC. It limits what is taken on;
+ *	what was taken before it became smaller is still answered
  * @access: IB_ACCESS_REMOTE_* granted to the peer
  */
 struct sib_rc_cfg {
@@ -220,7 +222,8 @@ enum sib_rc_message {
  * @gap: last PSN that was dropped because it came too early
  * @closing: the NAK is the last thing the QP does; then comes @close_event
  * @close_event: asynchronous event, or -1
- * @slots: requests of the peer that are answered by more than an ACK, a ring
+ * @slots: requests of the peer that are answered by more than an ACK: a ring of all
+ *	places, however few of them may be in use
  * @head: next slot to use
  * @held: slots in use
  * @todo: of these, the newest that are still to be answered
@@ -269,7 +272,8 @@ struct sib_rc_stats {
 /**
  * struct sib_rc - one QP's engine
  * @ops: services of the owner
- * @cfg: attributes; may be changed by the owner between calls
+ * @cfg: attributes; may be changed by the owner between calls, but for @uc and @pmtu,
+ *	which are set before anything is sent or received
  * @stats: event counts, the owner's memory
  * @req: requester and completer
  * @resp: responder

@@ -24,17 +24,17 @@ void sib_rc_reap(struct sib_rc *rc)
 		req->cur--;
 		rc->ops->complete(rc, wqe, IB_WC_SUCCESS);
 	}
-	if (!req->cur) {
+	if (req->on && !req->cur) {
 		wqe = rc->ops->wqe(rc, 0);
 		if (wqe && wqe->rc.flags & SIB_RC_FAILED)
 			sib_rc_fail(rc, wqe->rc.status);
 	}
 }
 
-/* The oldest request, if it was begun; else NULL */
+/* The oldest request, if it was begun, and the QP is not in error; else NULL */
 static struct sib_swqe *oldest(struct sib_rc *rc)
 {
-	struct sib_swqe *wqe = rc->ops->wqe(rc, 0);
+	struct sib_swqe *wqe = rc->req.on ? rc->ops->wqe(rc, 0) : NULL;
 
 	return wqe && wqe->rc.flags & SIB_RC_STARTED ? wqe : NULL;
 }

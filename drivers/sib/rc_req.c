@@ -59,7 +59,7 @@ void sib_rc_start_req(struct sib_rc *rc, u32 sq_psn)
 
 /**
  * sib_rc_fail - the oldest request ends in error, and the connection with it
- * @rc: the QP; has no request any more when this returns
+ * @rc: the QP; in error when this returns, and what it still has of requests is flushed
  * @status: how it ended
  */
 void sib_rc_fail(struct sib_rc *rc, enum ib_wc_status status)
@@ -334,9 +334,12 @@ static bool must_wait(struct sib_rc *rc, const struct sib_swqe *wqe)
 	struct sib_swqe *first;
 
 	if (sib_rc_has_result(wqe->opcode))
-		/* a READ asked for in parts has one of them in progress */
+		/*
+		 * A READ asked for in parts has one of them in progress. What was
+		 * begun is finished even if the limit has become 0 since.
+		 */
 		return wqe->rc.flags & SIB_RC_ASKED ? req->psn != req->una :
-						      req->rd_out >= rc->cfg.max_rd;
+						      req->rd_out >= max_t(u8, rc->cfg.max_rd, 1);
 	if (((req->psn - req->una) & SIB_PSN_MASK) < SIB_RC_WINDOW)
 		return false;
 	first = rc->ops->wqe(rc, 0);
@@ -404,6 +407,8 @@ static int step(struct sib_rc *rc, bool drain, unsigned long now)
 		return !drain && !start(rc, wqe);
 	if (wqe->rc.psn == wqe->rc.end) {	/* executed before going back */
 		req->cur++;
+		/* all before it may have been acknowledged meanwhile */
+		sib_rc_reap(rc);
 		return 1;
 	}
 	return must_wait(rc, wqe) ? 0 : send_next(rc, wqe, now);

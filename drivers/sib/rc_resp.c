@@ -44,7 +44,8 @@ static bool is_send(u8 op)
 /*
  * A request that ends the connection: the NAK is sent, then the QP is in error. A
  * receive request that was in use says why; if there is none, an event does. With
- * UC, the message is lost, and no more; the receive request serves the next.
+ * UC, what the peer did wrong loses the message, and no more: the receive request
+ * serves the next.
  */
 static void refuse(struct sib_rc *rc, u8 nak, enum ib_wc_status status, int event)
 {
@@ -70,6 +71,25 @@ static void refuse(struct sib_rc *rc, u8 nak, enum ib_wc_status status, int even
 static void invalid(struct sib_rc *rc)
 {
 	refuse(rc, SIB_NAK_INV_REQ, IB_WC_REM_INV_REQ_ERR, IB_EVENT_QP_REQ_ERR);
+}
+
+/*
+ * The memory of the receive request cannot be written: its consumer's error, and so
+ * the end of the QP with UC as well (IBA vol. 1, 9.9.3).
+ */
+static void cannot_place(struct sib_rc *rc)
+{
+	struct ib_wc wc = { .status = IB_WC_LOC_PROT_ERR, .opcode = IB_WC_RECV };
+	const struct sib_rwqe *rwqe = rc->resp.rwqe;
+
+	if (!rc->cfg.uc) {
+		refuse(rc, SIB_NAK_REM_OP, IB_WC_LOC_PROT_ERR, -1);
+		return;
+	}
+	rc->stats->rx_refused++;
+	rc->resp.rwqe = NULL;
+	rc->ops->received(rc, rwqe, &wc, true);
+	rc->ops->fatal(rc, -1);
 }
 
 static void no_access(struct sib_rc *rc)
@@ -141,7 +161,7 @@ static int do_send(struct sib_rc *rc, const struct sib_pkt *pkt, u32 parts, cons
 	mem.rwqe = resp->rwqe;
 	mem.skip = resp->got;
 	if (pkt->plen && rc->ops->place(rc, &mem, payload, pkt->plen)) {
-		refuse(rc, SIB_NAK_REM_OP, IB_WC_LOC_PROT_ERR, -1);
+		cannot_place(rc);
 		return -EACCES;
 	}
 	resp->got += pkt->plen;
@@ -210,7 +230,13 @@ static int do_write(struct sib_rc *rc, const struct sib_pkt *pkt, u32 parts, con
 	return 0;
 }
 
-/* A slot for a READ or atomic request, or NULL if the peer has too many */
+/* The slot that was taken @age slots ago, 1 for the newest */
+static struct sib_rc_slot *slot_of_age(struct sib_rc_resp *resp, u8 age)
+{
+	return &resp->slots[(resp->head + SIB_MAX_RD_ATOMIC - age) % SIB_MAX_RD_ATOMIC];
+}
+
+/* A slot for a READ or atomic request; the peer has fewer than it may have */
 static struct sib_rc_slot *new_slot(struct sib_rc *rc, const struct sib_pkt *pkt, u32 n)
 {
 	struct sib_rc_resp *resp = &rc->resp;
@@ -220,7 +246,7 @@ static struct sib_rc_slot *new_slot(struct sib_rc *rc, const struct sib_pkt *pkt
 		resp->reply = pkt->psn;
 	resp->todo++;
 	resp->held = min(resp->held + 1, (int)rc->cfg.max_dest_rd);
-	resp->head = resp->head + 1 == rc->cfg.max_dest_rd ? 0 : resp->head + 1;
+	resp->head = (resp->head + 1) % SIB_MAX_RD_ATOMIC;
 	slot->op = OP(pkt->opcode);
 	slot->psn = pkt->psn;
 	slot->end = sib_psn_add(pkt->psn, n);
@@ -330,12 +356,12 @@ static void execute(struct sib_rc *rc, const struct sib_pkt *pkt, const void *pa
 static void again(struct sib_rc *rc, const struct sib_pkt *pkt)
 {
 	struct sib_rc_resp *resp = &rc->resp;
-	u8 max = rc->cfg.max_dest_rd, op = OP(pkt->opcode), age;
+	u8 op = OP(pkt->opcode), age;
 	const struct sib_rc_slot *slot = NULL;
 	u32 off;
 
 	for (age = 1; age <= resp->held; age++) {
-		slot = &resp->slots[(resp->head + max - age) % max];
+		slot = slot_of_age(resp, age);
 		if (sib_psn_diff(pkt->psn, slot->psn) >= 0 &&
 		    sib_psn_diff(pkt->psn, slot->end) < 0)
 			break;
@@ -402,7 +428,8 @@ static void unreliable(struct sib_rc *rc, const struct sib_pkt *pkt, const void 
 		return;
 	}
 	execute(rc, pkt, payload);
-	resp->epsn = sib_psn_add(pkt->psn, 1);
+	if (resp->on)
+		resp->epsn = sib_psn_add(pkt->psn, 1);
 }
 
 /**
@@ -411,7 +438,8 @@ static void unreliable(struct sib_rc *rc, const struct sib_pkt *pkt, const void 
  * @pkt: its headers, the opcode one of a request of the QP's service
  * @payload: for &sib_rc_ops.place
  *
- * What does not fit is dropped or refused; the answer is sent by sib_rc_run().
+ * What does not fit is dropped or refused; the answer is sent by sib_rc_run(). The QP
+ * may be in error when this returns.
  */
 void sib_rc_request(struct sib_rc *rc, const struct sib_pkt *pkt, const void *payload)
 {
@@ -467,8 +495,7 @@ static int send_aeth(struct sib_rc *rc, u32 psn, u8 syndrome)
 static int send_reply(struct sib_rc *rc)
 {
 	struct sib_rc_resp *resp = &rc->resp;
-	u8 max = rc->cfg.max_dest_rd;
-	const struct sib_rc_slot *slot = &resp->slots[(resp->head + max - resp->todo) % max];
+	const struct sib_rc_slot *slot = slot_of_age(resp, resp->todo);
 	u32 off = ((resp->reply - slot->psn) & SIB_PSN_MASK) * rc->cfg.pmtu;
 	struct sib_rc_mem mem = { .rkey = slot->rkey, .va = slot->va + off };
 	struct sib_pkt pkt = {
@@ -503,7 +530,7 @@ static int send_reply(struct sib_rc *rc)
 		return 0;
 	resp->todo--;
 	if (resp->todo)
-		resp->reply = resp->slots[(resp->head + max - resp->todo) % max].psn;
+		resp->reply = slot_of_age(resp, resp->todo)->psn;
 	return 0;
 }
 

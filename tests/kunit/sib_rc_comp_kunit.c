@@ -86,6 +86,32 @@ static void refused_request(struct kunit *test)
 	expect_nothing(e);
 }
 
+/*
+ * A response ends the QP, whose other requests are flushed later: it says nothing of
+ * them.
+ */
+static void ended_with_requests_left(struct kunit *test)
+{
+	struct end *e = start_end(test);
+	int i;
+
+	e->flush_later = true;
+	for (i = 0; i < 3; i++)
+		post(e, IB_WR_SEND, 0, 3);
+	run(e);
+	flush(e);
+	/* the second cannot be sent again */
+	e->sq[1]->sge[0].lkey = LKEY + 1;
+	nak(e, at(0), SIB_NAK_SEQUENCE);
+	flush(e);
+	done(e, 0, IB_WC_SUCCESS);
+	aeth(e, SIB_OP_ACK, at(1), SIB_AETH_RNR | 5, 0);
+	done(e, 2, IB_WC_LOC_PROT_ERR);
+	KUNIT_EXPECT_FALSE(test, e->rc.armed);
+	KUNIT_EXPECT_EQ(test, e->stats.rx_rnr, 0ULL);
+	expect_nothing(e);
+}
+
 static void sequence_nak_exhausts(struct kunit *test)
 {
 	struct end *e = start_end(test);
@@ -404,6 +430,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(rnr),
 	KUNIT_CASE(rnr_for_ever),
 	KUNIT_CASE_PARAM(refused_request, refusals_gen_params),
+	KUNIT_CASE(ended_with_requests_left),
 	KUNIT_CASE(sequence_nak_exhausts),
 	KUNIT_CASE(credits_limit),
 	KUNIT_CASE(credits_in_read),

@@ -282,6 +282,47 @@ static void local_requests(struct kunit *test)
 	done(e, 8, IB_WC_MW_BIND_ERR);
 }
 
+/*
+ * The acknowledgment comes after going back and before anything is sent again: the
+ * registration behind it is complete, though no packet will say so.
+ */
+static void local_request_last_after_timeout(struct kunit *test)
+{
+	struct end *e = start_end(test);
+
+	post(e, IB_WR_SEND, 0, 3);
+	post(e, IB_WR_REG_MR, 0, 0);
+	run(e);
+	flush(e);
+	done(e, 0, IB_WC_SUCCESS);
+	e->now += e->rc.cfg.timeout;
+	sib_rc_timer(&e->rc, e->now);
+	ack(e, at(0));
+	done(e, 2, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, e->locals, 1U);
+	expect_nothing(e);
+}
+
+/* The limit becomes 0 (SQD to SQD) when a READ has its PSNs: it is finished. */
+static void read_limit_lowered(struct kunit *test)
+{
+	struct end *e = start_end(test);
+
+	e->rc.cfg.max_rd = 1;
+	post(e, IB_WR_RDMA_READ, 0, 8);
+	post(e, IB_WR_RDMA_READ, 0, 8);
+	run(e);
+	expect(e, SIB_OP_READ_REQUEST, at(0));
+	e->rc.cfg.max_rd = 0;
+	read_response(e, SIB_OP_READ_ONLY, at(0), 8);
+	expect(e, SIB_OP_READ_REQUEST, at(1));
+	read_response(e, SIB_OP_READ_ONLY, at(1), 8);
+	done(e, 2, IB_WC_SUCCESS);
+	post(e, IB_WR_RDMA_READ, 0, 8);
+	run(e);
+	done(e, 3, IB_WC_LOC_QP_OP_ERR);
+}
+
 static void window(struct kunit *test)
 {
 	struct end *e = start_end(test);
@@ -366,6 +407,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(read_limit_and_fence),
 	KUNIT_CASE(local_error_waits),
 	KUNIT_CASE(local_requests),
+	KUNIT_CASE(local_request_last_after_timeout),
+	KUNIT_CASE(read_limit_lowered),
 	KUNIT_CASE(window),
 	KUNIT_CASE(back_pressure),
 	KUNIT_CASE(drain),

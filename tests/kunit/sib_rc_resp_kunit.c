@@ -376,6 +376,25 @@ static void unreliable_messages(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, e->receives, 3U);
 }
 
+/* What the receiver itself has got wrong ends the QP as it does with RC. */
+static void unreliable_local_error(struct kunit *test)
+{
+	struct end *e = start_end(test);
+
+	e->rc.cfg.uc = true;
+	post_recv(e, 0, 600);
+	take(e, SIB_OP_UC | SIB_OP_SEND_FIRST, at(0), 256);
+	e->deny = true;
+	take(e, SIB_OP_UC | SIB_OP_SEND_LAST, at(1), 9);
+	KUNIT_EXPECT_EQ(test, e->receives, 1U);
+	KUNIT_EXPECT_EQ(test, (int)e->wc.status, (int)IB_WC_LOC_PROT_ERR);
+	KUNIT_EXPECT_TRUE(test, e->dead);
+	KUNIT_EXPECT_EQ(test, e->event, -1);
+	expect_nothing(e);
+	take(e, SIB_OP_UC | SIB_OP_SEND_ONLY, at(2), 9);
+	KUNIT_EXPECT_EQ(test, e->receives, 1U);
+}
+
 static void not_before_rtr(struct kunit *test)
 {
 	struct end *e = start_end(test);
@@ -448,6 +467,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(receive_without_memory),
 	KUNIT_CASE(invalidate_refused),
 	KUNIT_CASE(unreliable_messages),
+	KUNIT_CASE(unreliable_local_error),
 	KUNIT_CASE(not_before_rtr),
 	KUNIT_CASE(random_requests),
 	{}

@@ -218,6 +218,61 @@ static void too_many_reads(struct kunit *test)
 	expect_closed(e, at(0), SIB_NAK_INV_REQ, IB_EVENT_QP_REQ_ERR);
 }
 
+/*
+ * A process may lower the limit while requests are held (SQD to SQD): they keep their
+ * places, and what is taken on from then on is answered from its own.
+ */
+static void limit_lowered(struct kunit *test)
+{
+	struct end *e = start_end(test);
+	u64 *at_va = (u64 *)(e->mem + 1024);
+	int i;
+
+	e->rc.cfg.max_dest_rd = SIB_MAX_RD_ATOMIC;
+	for (i = 0; i < 3; i++) {
+		ask_atomic(e, SIB_OP_FETCH_ADD, at(i), 1, 0);
+		expect_atomic(e, at(i), i);
+	}
+	e->rc.cfg.max_dest_rd = 1;
+	for (; i < 3 * SIB_MAX_RD_ATOMIC; i++) {
+		ask_atomic(e, SIB_OP_FETCH_ADD, at(i), 1, 0);
+		KUNIT_ASSERT_LT(test, (int)e->rc.resp.head, SIB_MAX_RD_ATOMIC);
+		expect_atomic(e, at(i), i);
+	}
+	expect_nothing(e);
+	KUNIT_EXPECT_EQ(test, *at_va, (u64)i);
+	/* only the newest is kept */
+	ask_atomic(e, SIB_OP_FETCH_ADD, at(i - 1), 1, 0);
+	expect_atomic(e, at(i - 1), i - 1);
+	ask_atomic(e, SIB_OP_FETCH_ADD, at(i - 2), 1, 0);
+	expect_nothing(e);
+}
+
+/* Lowered to nothing, and raised, while answers are still to be sent */
+static void limit_changed_in_mid_answer(struct kunit *test)
+{
+	struct end *e = start_end(test);
+	int i;
+
+	fill_mem(e);
+	for (i = 0; i < 3; i++)
+		ask_read(e, at(3 * i), 0, 700);
+	sib_rc_run(&e->rc, 1, false, e->now);
+	e->rc.cfg.max_dest_rd = 0;
+	run(e);
+	for (i = 0; i < 3; i++)
+		read_is(e, at(3 * i), 0, 700);
+	ask_read(e, at(3), 0, 700);	/* a duplicate, and all after it */
+	e->rc.cfg.max_dest_rd = SIB_MAX_RD_ATOMIC;
+	run(e);
+	for (i = 1; i < 3; i++)
+		read_is(e, at(3 * i), 0, 700);
+	e->rc.cfg.max_dest_rd = 0;
+	ask_read(e, at(9), 0, 700);
+	run(e);
+	expect_closed(e, at(9), SIB_NAK_INV_REQ, IB_EVENT_QP_REQ_ERR);
+}
+
 /* The region goes while it is being read. */
 static void read_loses_its_memory(struct kunit *test)
 {
@@ -256,6 +311,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(atomics),
 	KUNIT_CASE_PARAM(remote_access, accesses_gen_params),
 	KUNIT_CASE(too_many_reads),
+	KUNIT_CASE(limit_lowered),
+	KUNIT_CASE(limit_changed_in_mid_answer),
 	KUNIT_CASE(read_loses_its_memory),
 	KUNIT_CASE(back_pressure),
 	{}

@@ -61,6 +61,7 @@ struct end {
 	enum ib_wc_status local_status;
 	u32 atomics;
 	bool deny;		/* memory access fails */
+	bool flush_later;	/* requests stay when the QP goes to error */
 	void (*on_complete)(struct end *e, const struct sib_swqe *wqe);
 	void (*on_receive)(struct end *e, const struct sib_rwqe *rwqe);
 };
@@ -241,7 +242,8 @@ static void fake_fatal(struct sib_rc *rc, int event)
 	KUNIT_EXPECT_FALSE(e->test, e->dead);
 	e->dead = true;
 	e->event = event;
-	e->sq_tail = e->sq_head;
+	if (!e->flush_later)
+		e->sq_tail = e->sq_head;
 	e->taken = false;
 	sib_rc_reset(rc);
 }
