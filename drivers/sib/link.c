@@ -151,12 +151,11 @@ static bool hello_of_other(struct sib_link *link, const struct sib_link_hdr *hdr
 static void hello_rx(struct sib_link *link, struct sk_buff *skb, const struct sib_link_hdr *hdr,
 		     const u8 *src, unsigned long now)
 {
-	const struct sib_hello *hello;
-	struct sib_hello buf;
+	struct sib_hello hello;
 
-	hello = skb_header_pointer(skb, SIB_LINK_HLEN, sizeof(buf), &buf);
-	if (!hello || be16_to_cpu(hdr->length) < SIB_LINK_HLEN + SIB_HELLO_LEN ||
-	    !hdr->window || be32_to_cpu(hello->max_frame) < SIB_FRAME_OVERHEAD + 256) {
+	if (be16_to_cpu(hdr->length) < SIB_LINK_HLEN + SIB_HELLO_LEN ||
+	    skb_copy_bits(skb, SIB_LINK_HLEN, &hello, sizeof(hello)) ||
+	    !hdr->window || be32_to_cpu(hello.max_frame) < SIB_FRAME_OVERHEAD + 256) {
 		link->stats.rx_length++;
 		return;
 	}
@@ -167,13 +166,13 @@ static void hello_rx(struct sib_link *link, struct sk_buff *skb, const struct si
 	} else if (be32_to_cpu(hdr->peer) == link->session) {
 		ether_addr_copy(link->peer_mac, src);
 	}
-	hello_params(link, hdr, hello);
+	hello_params(link, hdr, &hello);
 	if (be32_to_cpu(hdr->peer) == link->session) {
 		heard_now(link, now);
 		if (link->state == SIB_LINK_HEARD) {
 			go_up(link, now);
 			link->hello_at = now;
-		} else if (hello->state != SIB_HELLO_UP) {
+		} else if (hello.state != SIB_HELLO_UP) {
 			/* it waits for our echo */
 			link->hello_at = now;
 		}
@@ -182,39 +181,39 @@ static void hello_rx(struct sib_link *link, struct sk_buff *skb, const struct si
 	}
 }
 
-/* Header of a frame that is whole and meant for this session, else NULL. */
-static const struct sib_link_hdr *check(struct sib_link *link, struct sk_buff *skb,
-					struct sib_link_hdr *buf)
+/*
+ * Copy the header of a frame, and see whether it is whole and meant for this session.
+ * The frame's memory may change at any moment: what is looked at is the copy.
+ */
+static bool check(struct sib_link *link, struct sk_buff *skb, struct sib_link_hdr *hdr)
 {
-	const struct sib_link_hdr *hdr;
 	unsigned int len;
 
-	hdr = skb_header_pointer(skb, 0, sizeof(*buf), buf);
-	if (!hdr) {
+	if (skb_copy_bits(skb, 0, hdr, sizeof(*hdr))) {
 		link->stats.rx_length++;
-		return NULL;
+		return false;
 	}
 	if (hdr->version != SIB_LINK_VERSION) {
 		link->stats.rx_version++;
-		return NULL;
+		return false;
 	}
 	len = be16_to_cpu(hdr->length);
 	if (len < SIB_LINK_HLEN || len > skb->len) {
 		link->stats.rx_length++;
-		return NULL;
+		return false;
 	}
 	if (csum_fold(skb_checksum(skb, 0, len, 0))) {
 		link->stats.rx_check++;
-		return NULL;
+		return false;
 	}
 	if (!hdr->session || be32_to_cpu(hdr->session) == link->session) {
 		if (hdr->session)
 			link->stats.rx_loop++;
 		else
 			link->stats.rx_session++;
-		return NULL;
+		return false;
 	}
-	return hdr;
+	return true;
 }
 
 /**
@@ -227,24 +226,20 @@ static const struct sib_link_hdr *check(struct sib_link *link, struct sk_buff *s
  */
 void sib_link_rx(struct sib_link *link, struct sk_buff *skb, const u8 *src, unsigned long now)
 {
-	const struct sib_link_hdr *hdr;
-	struct sib_link_hdr buf;
+	struct sib_link_hdr hdr;
 
-	if (link->state == SIB_LINK_OFF)
+	if (link->state == SIB_LINK_OFF || !check(link, skb, &hdr))
 		goto drop;
-	hdr = check(link, skb, &buf);
-	if (!hdr)
-		goto drop;
-	if (hdr->type == SIB_FRAME_HELLO) {
-		hello_rx(link, skb, hdr, src, now);
+	if (hdr.type == SIB_FRAME_HELLO) {
+		hello_rx(link, skb, &hdr, src, now);
 		goto drop;
 	}
-	if (hdr->type != SIB_FRAME_DATA && hdr->type != SIB_FRAME_ACK) {
+	if (hdr.type != SIB_FRAME_DATA && hdr.type != SIB_FRAME_ACK) {
 		link->stats.rx_type++;
 		goto drop;
 	}
-	if (!link->peer || be32_to_cpu(hdr->session) != link->peer ||
-	    be32_to_cpu(hdr->peer) != link->session) {
+	if (!link->peer || be32_to_cpu(hdr.session) != link->peer ||
+	    be32_to_cpu(hdr.peer) != link->session) {
 		if (link->peer && !ether_addr_equal(src, link->peer_mac))
 			link->stats.rx_foreign++;
 		else
@@ -257,9 +252,9 @@ void sib_link_rx(struct sib_link *link, struct sk_buff *skb, const u8 *src, unsi
 		link->hello_at = now;
 	}
 	heard_now(link, now);
-	sib_link_ack_rx(link, hdr, now);
-	if (hdr->type == SIB_FRAME_DATA) {
-		sib_link_data_rx(link, skb, hdr, now);
+	sib_link_ack_rx(link, &hdr, now);
+	if (hdr.type == SIB_FRAME_DATA) {
+		sib_link_data_rx(link, skb, &hdr, now);
 		return;
 	}
 	link->stats.rx_ack++;

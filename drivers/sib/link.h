@@ -45,6 +45,24 @@ struct sib_link_ops {
 	u32 (*session)(struct sib_link *link);
 };
 
+/**
+ * struct sib_link_cb - of a frame that was received, in its skb->cb
+ * @len: octets of its IB packets, by the header that was checked; not more than there are
+ * @count: how many packets there should be, likewise
+ *
+ * What a frame consists of may be pages that its sender still writes to (veth passes
+ * on those of packet sockets and pipes), so its header is read once.
+ */
+struct sib_link_cb {
+	u16 len;
+	u8 count;
+};
+
+static inline struct sib_link_cb *sib_link_cb(struct sk_buff *skb)
+{
+	return (struct sib_link_cb *)skb->cb;
+}
+
 enum sib_link_state {
 	SIB_LINK_OFF,		/* stopped: no carrier, or disabled by the SM */
 	SIB_LINK_LISTEN,	/* sending hellos, nobody heard */
@@ -130,6 +148,8 @@ struct sib_link_stats {
  * @rx_acked: @rx_next as last told to the peer
  * @rx_held: frames in @rx_ring
  * @rx_ring: frames ahead of their turn, by number modulo the window
+ * @hole_at: when the link is given up because the frame expected next does not come,
+ *	valid while frames are held
  * @ack_now: an acknowledgment is due at the end of this batch
  * @ack_armed: an acknowledgment is due at @ack_at
  * @ack_at: see @ack_armed
@@ -170,6 +190,7 @@ struct sib_link {
 	u32 rx_next;
 	u32 rx_acked;
 	unsigned int rx_held;
+	unsigned long hole_at;
 	struct sk_buff *rx_ring[SIB_LINK_WINDOW];
 	bool ack_now;
 	bool ack_armed;

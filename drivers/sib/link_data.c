@@ -36,6 +36,12 @@ static void stall_arm(struct sib_link *link, unsigned long now)
 	link->stall_at = now + STALL_TIMEOUTS * ticks(link->cfg.timeout);
 }
 
+/* The frame expected next is missing, and those after it are held. */
+static void hole_arm(struct sib_link *link, unsigned long now)
+{
+	link->hole_at = now + STALL_TIMEOUTS * ticks(link->cfg.timeout);
+}
+
 /**
  * sib_link_data_reset - drop all frames of the session that ends
  * @link: the link
@@ -278,12 +284,10 @@ void sib_link_ack_rx(struct sib_link *link, const struct sib_link_hdr *hdr, unsi
 
 static void deliver(struct sib_link *link, struct sk_buff *skb)
 {
-	struct sib_link_hdr buf;
-	const struct sib_link_hdr *hdr = skb_header_pointer(skb, 0, sizeof(buf), &buf);
+	const struct sib_link_cb *cb = sib_link_cb(skb);
 
 	link->stats.rx_data++;
-	link->ops->deliver(link, skb, SIB_LINK_HLEN,
-			   be16_to_cpu(hdr->length) - SIB_LINK_HLEN, hdr->count);
+	link->ops->deliver(link, skb, SIB_LINK_HLEN, cb->len, cb->count);
 	consume_skb(skb);
 }
 
@@ -316,7 +320,7 @@ static void want_ack(struct sib_link *link, u8 flags, unsigned long now)
  * sib_link_data_rx - a DATA frame of this session arrived
  * @link: the link
  * @skb: the frame; consumed
- * @hdr: its header
+ * @hdr: a copy of its header, whose length has been checked against @skb
  * @now: jiffies
  */
 void sib_link_data_rx(struct sib_link *link, struct sk_buff *skb,
@@ -326,11 +330,14 @@ void sib_link_data_rx(struct sib_link *link, struct sk_buff *skb,
 	u32 ahead = seq - link->rx_next;
 	struct sk_buff **slot;
 
+	sib_link_cb(skb)->len = be16_to_cpu(hdr->length) - SIB_LINK_HLEN;
+	sib_link_cb(skb)->count = hdr->count;
 	if (!ahead) {
 		want_ack(link, hdr->flags, now);
 		link->rx_next++;
 		deliver(link, skb);
 		deliver_held(link);
+		hole_arm(link, now);
 		return;
 	}
 	if (ahead >= SIB_LINK_WINDOW) {
@@ -349,6 +356,8 @@ void sib_link_data_rx(struct sib_link *link, struct sk_buff *skb,
 		return;
 	}
 	link->stats.rx_reorder++;
+	if (!link->rx_held)
+		hole_arm(link, now);
 	link->rx_held++;
 	*slot = skb;
 }
@@ -406,8 +415,8 @@ void sib_link_data_flush(struct sib_link *link, unsigned long now)
  * @link: the link, up
  * @now: jiffies
  *
- * Return: false if the peer has acknowledged nothing for so long that the
- * link must be trained again.
+ * Return: false if the peer has acknowledged nothing, or not sent again what is missing,
+ * for so long that the link must be trained again.
  */
 bool sib_link_data_timer(struct sib_link *link, unsigned long now)
 {
@@ -426,6 +435,8 @@ bool sib_link_data_timer(struct sib_link *link, unsigned long now)
 			rto_arm(link, now);
 		}
 	}
+	if (link->rx_held && time_after_eq(now, link->hole_at))
+		return false;
 	if (link->ack_armed && time_after_eq(now, link->ack_at))
 		link->ack_now = true;
 	sib_link_data_flush(link, now);
@@ -447,6 +458,8 @@ unsigned long sib_link_data_deadline(const struct sib_link *link, unsigned long 
 		if (time_before(link->stall_at, until))
 			until = link->stall_at;
 	}
+	if (link->rx_held && time_before(link->hole_at, until))
+		until = link->hole_at;
 	if (link->ack_armed && time_before(link->ack_at, until))
 		until = link->ack_at;
 	if (link->gap_armed && time_before(link->gap_at, until))

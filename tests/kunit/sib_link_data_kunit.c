@@ -100,6 +100,89 @@ static void only_the_gap_is_repeated(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->b.link.rx_held, 0U);
 }
 
+/*
+ * The peer acknowledges, but never sends what is missing: no timer of a connection would
+ * expire meanwhile, since the link loses nothing. So the link is given up.
+ */
+static void hole_never_filled(struct kunit *test)
+{
+	struct cable *c = test->priv;
+	struct sk_buff *skb, *next;
+	unsigned int t;
+
+	bring_up(test);
+	settle(c);
+	send_one(&c->a);
+	send_one(&c->a);
+	kfree_skb(__skb_dequeue(&c->a.wire));
+	for (t = 0; t < 10 * TIMEOUT_MS && !c->b.downs; t++) {
+		sib_link_timer(&c->a.link, ++c->now);
+		skb_queue_walk_safe(&c->a.wire, skb, next) {
+			if (skb->data[1] == SIB_FRAME_DATA && c->b.link.rx_held) {
+				__skb_unlink(skb, &c->a.wire);
+				kfree_skb(skb);
+			}
+		}
+		/* as if everything had arrived */
+		c->a.link.stall_at = c->now + TIMEOUT_MS;
+		carry(&c->a);
+		sib_link_timer(&c->b.link, c->now);
+		carry(&c->b);
+	}
+	KUNIT_EXPECT_EQ(test, c->b.link.stats.stall, 1ULL);
+	KUNIT_EXPECT_EQ(test, c->b.got, 0U);
+	run_ms(c, 1000);
+	KUNIT_EXPECT_TRUE(test, both_up(c));
+}
+
+struct header {
+	const char *name;
+	u16 length;
+	u8 count;
+};
+
+static const struct header headers[] = {
+	{ "longer", U16_MAX, 1 },
+	{ "shorter than itself", 0, 1 },
+	{ "more packets", SIB_LINK_HLEN + sizeof(__be32), U8_MAX },
+};
+
+static void header_desc(const struct header *h, char *desc)
+{
+	strscpy(desc, h->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(headers, headers, header_desc);
+
+/*
+ * A frame may be memory that its sender still writes to. What was checked when it came
+ * is what counts when its turn comes.
+ */
+static void header_changed_while_held(struct kunit *test)
+{
+	const struct header *h = test->param_value;
+	struct cable *c = test->priv;
+	struct sib_link_hdr *hdr;
+	struct sk_buff *first;
+
+	bring_up(test);
+	settle(c);
+	send_one(&c->a);
+	send_one(&c->a);
+	first = __skb_dequeue(&c->a.wire);
+	KUNIT_ASSERT_NOT_NULL(test, first);
+	carry(&c->a);
+	KUNIT_ASSERT_EQ(test, c->b.link.rx_held, 1U);
+	hdr = (void *)c->b.link.rx_ring[(c->b.link.rx_next + 1) & RING_MASK]->data;
+	hdr->length = cpu_to_be16(h->length);
+	hdr->count = h->count;
+	__skb_queue_tail(&c->a.wire, first);
+	carry(&c->a);
+	KUNIT_EXPECT_EQ(test, c->b.link.rx_held, 0U);
+	KUNIT_EXPECT_EQ(test, c->b.got, 2U);
+	KUNIT_EXPECT_EQ(test, c->b.wrong, 0U);
+}
+
 /* The very last frame lost: only time can tell. */
 static void tail_loss(struct kunit *test)
 {
@@ -312,6 +395,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(numbers_wrap),
 	KUNIT_CASE(window_closes_and_opens),
 	KUNIT_CASE(only_the_gap_is_repeated),
+	KUNIT_CASE_PARAM(header_changed_while_held, headers_gen_params),
+	KUNIT_CASE(hole_never_filled),
 	KUNIT_CASE(tail_loss),
 	KUNIT_CASE(data_blackhole),
 	KUNIT_CASE(frames_are_used_again),
