@@ -47,9 +47,10 @@ MODULE_PARM_DESC(guid,
  * @doomed: the lower device is gone, so the device must go
  * @gone: dealloc_driver has been called
  * @unreg: unregisters the device
- * @reap: frees the entry
+ * @reap: gives back what the entry has
+ * @users: the device itself, until @reap, and sib_newlink(); frees the entry
  *
- * All but @dev and @parent are guarded by sib_entries_lock.
+ * All but @dev, @parent and @users are guarded by sib_entries_lock.
  */
 struct sib_entry {
 	struct list_head list;
@@ -61,6 +62,7 @@ struct sib_entry {
 	bool gone;
 	struct work_struct unreg;
 	struct work_struct reap;
+	refcount_t users;
 };
 
 static LIST_HEAD(sib_entries);
@@ -73,6 +75,12 @@ static void entry_unreg(struct work_struct *work)
 	struct sib_entry *entry = container_of(work, struct sib_entry, unreg);
 
 	ib_unregister_device(&entry->dev->ibdev);
+}
+
+static void entry_put(struct sib_entry *entry)
+{
+	if (refcount_dec_and_test(&entry->users))
+		kfree(entry);
 }
 
 static void entry_reap(struct work_struct *work)
@@ -88,7 +96,7 @@ static void entry_reap(struct work_struct *work)
 	debugfs_remove_recursive(entry->debugfs);
 	platform_device_unregister(entry->parent);
 	put_device(&ibdev->dev);
-	kfree(entry);
+	entry_put(entry);
 }
 
 /**
@@ -181,6 +189,7 @@ static struct sib_entry *entry_new(const char *name, __be64 guid)
 		goto err_dev;
 	INIT_WORK(&entry->unreg, entry_unreg);
 	INIT_WORK(&entry->reap, entry_reap);
+	refcount_set(&entry->users, 1);
 	entry->dev->entry = entry;
 	entry->dev->ibdev.dev.parent = &entry->parent->dev;
 	get_device(&entry->dev->ibdev.dev);
@@ -221,7 +230,7 @@ static void entry_registered(struct sib_entry *entry)
 		sib_loss_show(&entry->dev->port.loss, entry->debugfs);
 		if (entry->doomed)
 			queue_work(sib_wq, &entry->unreg);
-		else
+		else if (rtnl_dereference(entry->dev->port.lower))	/* not on its way out */
 			sib_port_lower_changed(&entry->dev->port);
 	}
 	mutex_unlock(&sib_entries_lock);
@@ -238,6 +247,8 @@ static int sib_newlink(const char *name, struct net_device *lower)
 	entry = entry_new(name, choose_guid(lower));
 	if (!entry)
 		return -ENOMEM;
+	/* As soon as it is registered, anybody may delete it: then it is reaped meanwhile. */
+	refcount_inc(&entry->users);
 	ibdev = &entry->dev->ibdev;
 	get_device(&ibdev->dev);
 	err = entry_attach(entry, lower);
@@ -250,12 +261,13 @@ static int sib_newlink(const char *name, struct net_device *lower)
 	if (err)
 		goto err_dealloc;
 	entry_registered(entry);
-	put_device(&ibdev->dev);
-	return 0;
+	goto out;
 
 err_dealloc:
 	ib_dealloc_device(ibdev);
+out:
 	put_device(&ibdev->dev);
+	entry_put(entry);
 	return err;
 }
 
@@ -271,15 +283,18 @@ static void lower_gone(struct sib_entry *entry)
 static int sib_netdev_event(struct notifier_block *nb, unsigned long event, void *ptr)
 {
 	struct net_device *lower = netdev_notifier_info_to_dev(ptr);
+	int ret = NOTIFY_DONE;
 	struct sib_entry *entry;
 
-	if (lower->type != ARPHRD_ETHER)
-		return NOTIFY_DONE;
 	mutex_lock(&sib_entries_lock);
 	entry = entry_of_lower(lower);
 	if (!entry)
 		goto unlock;
 	switch (event) {
+	case NETDEV_PRE_TYPE_CHANGE:
+		/* frames would get headers of another kind */
+		ret = notifier_from_errno(-EBUSY);
+		break;
 	case NETDEV_UNREGISTER:
 		/* A device that only moves to another namespace stays registered. */
 		if (lower->reg_state == NETREG_UNREGISTERING)
@@ -297,7 +312,7 @@ static int sib_netdev_event(struct notifier_block *nb, unsigned long event, void
 	}
 unlock:
 	mutex_unlock(&sib_entries_lock);
-	return NOTIFY_DONE;
+	return ret;
 }
 
 static struct notifier_block sib_netdev_nb = {
