@@ -43,7 +43,7 @@ int sib_av_fill(struct sib_av *av, const struct rdma_ah_attr *attr)
  * sib_create_ah - ib_device_ops.create_ah
  * @ibah: zeroed handle
  * @init: its attributes
- * @udata: unused
+ * @udata: NULL for kernel consumers
  *
  * Context: any, see RDMA_CREATE_AH_SLEEPABLE. Return: 0, -EINVAL, or -ENOMEM if
  * there are too many.
@@ -53,8 +53,9 @@ int sib_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_
 	struct sib_ah *ah = to_sah(ibah);
 	int err = sib_av_fill(&ah->av, init->ah_attr);
 
+	ah->share = sib_share_of(udata);
 	if (!err)
-		err = sib_limit_take(&to_sib(ibah->device)->limit, SIB_KIND_AH);
+		err = sib_limit_take(&to_sib(ibah->device)->limit, ah->share, SIB_KIND_AH);
 	if (!err)
 		rdma_copy_ah_attr(&ah->attr, init->ah_attr);
 	return err;
@@ -99,7 +100,9 @@ int sib_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
  */
 int sib_destroy_ah(struct ib_ah *ibah, u32 flags)
 {
-	rdma_destroy_ah_attr(&to_sah(ibah)->attr);
-	sib_limit_give(&to_sib(ibah->device)->limit, SIB_KIND_AH);
+	struct sib_ah *ah = to_sah(ibah);
+
+	rdma_destroy_ah_attr(&ah->attr);
+	sib_limit_give(&to_sib(ibah->device)->limit, ah->share, SIB_KIND_AH);
 	return 0;
 }

@@ -10,6 +10,10 @@
 
 #include "sib.h"
 
+/* Completions of a process that are copied with interrupts off, and in one go without */
+#define MOVE_LOCKED	64
+#define MOVE_BATCH	4096
+
 static int ring_create(struct sib_cq *cq, u32 cqe)
 {
 	cq->size = cqe + 1;
@@ -48,13 +52,15 @@ int sib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		return -EOPNOTSUPP;
 	if (!attr->cqe || attr->cqe > SIB_MAX_CQE)
 		return -EINVAL;
-	if (sib_limit_take(limit, SIB_KIND_CQ))
+	cq->share = sib_share_of(udata);
+	if (sib_limit_take(limit, cq->share, SIB_KIND_CQ))
 		return -ENOMEM;
+	mutex_init(&cq->resize);
 	spin_lock_init(&cq->lock);
 	INIT_LIST_HEAD(&cq->event);
 	err = udata ? user_create(cq, attr->cqe, udata) : ring_create(cq, attr->cqe);
 	if (err) {
-		sib_limit_give(limit, SIB_KIND_CQ);
+		sib_limit_give(limit, cq->share, SIB_KIND_CQ);
 		return err;
 	}
 	ibcq->cqe = attr->cqe;
@@ -103,24 +109,48 @@ static int ring_resize(struct sib_cq *cq, u32 cqe)
 	return err;
 }
 
-/* The process does not poll meanwhile, or if it does, that is its own loss. */
+/* If few are left to be copied, do that and go on with @map; returns how many were left. */
+static int move_last(struct sib_cq *cq, struct sib_ucq_move *move, struct sib_umap **map)
+{
+	unsigned long flags;
+	int left, err;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	left = sib_ucq_move_left(&cq->user, move);
+	if (left <= MOVE_LOCKED) {
+		err = sib_ucq_move_copy(&cq->user, move, left);
+		if (!err) {
+			sib_ucq_move_end(&cq->user, move);
+			swap(cq->map, *map);
+			cq->ibcq.cqe = move->cqe;
+		}
+		left = err;
+	}
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return left;
+}
+
+/*
+ * Completions are added meanwhile, but not as fast as they are copied, and not more than
+ * there is room for. The process does not poll, or if it does, that is its own loss.
+ */
 static int user_resize(struct sib_cq *cq, u32 cqe, struct ib_udata *udata)
 {
 	struct sib_umap *map = sib_umap_create(udata, sib_ucq_bytes(cqe));
-	unsigned long flags;
-	int err;
+	struct sib_ucq_move move;
+	int ret;
 
 	if (IS_ERR(map))
 		return PTR_ERR(map);
-	spin_lock_irqsave(&cq->lock, flags);
-	err = sib_ucq_move(&cq->user, map->mem, cqe);
-	if (!err) {
-		swap(cq->map, map);
-		cq->ibcq.cqe = cqe;
+	mutex_lock(&cq->resize);
+	ret = sib_ucq_move_begin(&cq->user, &move, map->mem, cqe);
+	while (!ret && (ret = move_last(cq, &move, &map)) > 0) {
+		ret = sib_ucq_move_copy(&cq->user, &move, min(ret, MOVE_BATCH));
+		cond_resched();
 	}
-	spin_unlock_irqrestore(&cq->lock, flags);
+	mutex_unlock(&cq->resize);
 	sib_umap_destroy(map);
-	return err;
+	return ret;
 }
 
 /**
@@ -160,7 +190,7 @@ int sib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	sib_port_barrier(&dev->port);
 	sib_umap_destroy(cq->map);
 	kvfree(cq->ring);
-	sib_limit_give(&dev->limit, SIB_KIND_CQ);
+	sib_limit_give(&dev->limit, cq->share, SIB_KIND_CQ);
 	return 0;
 }
 

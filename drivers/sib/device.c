@@ -46,9 +46,9 @@ static int sib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr
 	attr->max_fast_reg_page_list_len = SIB_MAX_FAST_REG;
 	attr->local_ca_ack_delay = SIB_ACK_DELAY;
 	attr->max_pkeys = SIB_NUM_PKEYS;
-	attr->max_mcast_grp = SIB_MAX_MCAST;
+	attr->max_mcast_grp = sib_limit_max(SIB_KIND_MCAST);
 	attr->max_mcast_qp_attach = SIB_MAX_MCAST_QP;
-	attr->max_total_mcast_qp_attach = SIB_MAX_MCAST * SIB_MAX_MCAST_QP;
+	attr->max_total_mcast_qp_attach = attr->max_mcast_grp * SIB_MAX_MCAST_QP;
 	return 0;
 }
 
@@ -76,7 +76,7 @@ static int sib_query_port(struct ib_device *ibdev, u32 port_num, struct ib_port_
 	attr->gid_tbl_len = SIB_NUM_GUIDS;
 	attr->active_width = IB_WIDTH_4X;
 	attr->active_speed = IB_SPEED_QDR;
-	attr->max_vl_num = 1;
+	attr->max_vl_num = SIB_VL_CAP;
 	return 0;
 }
 
@@ -151,22 +151,34 @@ static void sib_get_dev_fw_str(struct ib_device *ibdev, char *str)
 
 static int sib_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
-	return sib_limit_take(&to_sib(ibpd->device)->limit, SIB_KIND_PD);
+	to_spd(ibpd)->share = sib_share_of(udata);
+	return sib_limit_take(&to_sib(ibpd->device)->limit, to_spd(ibpd)->share, SIB_KIND_PD);
 }
 
 static int sib_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
-	sib_limit_give(&to_sib(ibpd->device)->limit, SIB_KIND_PD);
+	sib_limit_give(&to_sib(ibpd->device)->limit, to_spd(ibpd)->share, SIB_KIND_PD);
 	return 0;
+}
+
+static struct sib_ucontext *to_suc(struct ib_ucontext *ibuc)
+{
+	return container_of(ibuc, struct sib_ucontext, ibuc);
 }
 
 static int sib_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 {
+	struct sib_share *share = sib_share_get(&to_sib(ibuc->device)->limit);
+
+	if (IS_ERR(share))
+		return PTR_ERR(share);
+	to_suc(ibuc)->share = share;
 	return 0;
 }
 
 static void sib_dealloc_ucontext(struct ib_ucontext *ibuc)
 {
+	sib_share_put(&to_sib(ibuc->device)->limit, to_suc(ibuc)->share);
 }
 
 /*
@@ -297,6 +309,7 @@ void sib_device_init(struct sib_dev *dev, const char *name, __be64 guid)
 	spin_lock_init(&dev->ev_lock);
 	INIT_LIST_HEAD(&dev->ev_list);
 	sib_mem_init(&dev->mem);
+	sib_limit_init(&dev->limit);
 	sib_port_init(&dev->port, guid);
 	ibdev->node_guid = guid;
 	ibdev->node_type = RDMA_NODE_IB_CA;

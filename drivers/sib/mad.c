@@ -54,8 +54,9 @@ static int mad_send(struct sib_sma *sma, u16 dlid, u8 sl, const struct ib_smp *s
 		.pkey = IB_DEFAULT_PKEY_FULL,
 		.plen = sizeof(*smp),
 	};
+	int ret = sib_xmit(sma_to_port(sma), &pkt, gather_smp, smp, jiffies);
 
-	return sib_xmit(sma_to_port(sma), &pkt, gather_smp, smp, jiffies);
+	return min(ret, 0);
 }
 
 const struct sib_sma_ops sib_mad_sma_ops = {

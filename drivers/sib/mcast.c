@@ -10,12 +10,79 @@
 
 static struct hlist_head *bucket(struct sib_port *port, const union ib_gid *gid)
 {
-	return &port->mcast[jhash(gid->raw, sizeof(gid->raw), 0) % SIB_MCAST_HASH];
+	/* a process chooses its groups: not such that they are all in one place */
+	return &port->mcast[jhash(gid->raw, sizeof(gid->raw), port->mcast_seed) % SIB_MCAST_HASH];
 }
 
 static bool is(const struct sib_mcast *mc, const union ib_gid *gid, u16 lid)
 {
 	return mc->mlid == lid && !memcmp(mc->mgid.raw, gid->raw, sizeof(gid->raw));
+}
+
+/* struct members - the QPs of a group */
+struct members {
+	u32 all;
+	u32 of_processes;
+	u32 of_process;	/* of one of them */
+};
+
+static struct members count(struct sib_port *port, const union ib_gid *gid, u16 lid,
+			    const struct sib_share *share)
+{
+	struct members n = {};
+	struct sib_mcast *mc;
+
+	lockdep_assert_held(&port->lock);
+	hlist_for_each_entry(mc, bucket(port, gid), node) {
+		if (!is(mc, gid, lid))
+			continue;
+		n.all++;
+		n.of_processes += !!mc->qp->share;
+		n.of_process += mc->qp->share == share;
+	}
+	return n;
+}
+
+static struct sib_mcast *find(struct sib_port *port, const struct sib_qp *qp,
+			      const union ib_gid *gid, u16 lid)
+{
+	struct sib_mcast *mc;
+
+	lockdep_assert_held(&port->lock);
+	hlist_for_each_entry(mc, bucket(port, gid), node)
+		if (mc->qp == qp && is(mc, gid, lid))
+			return mc;
+	return NULL;
+}
+
+/* Whether a group with these members takes no other one of @share */
+static bool is_full(const struct members *n, const struct sib_share *share)
+{
+	if (!share)
+		return n->all >= SIB_MAX_MCAST_QP;
+	return n->of_process >= sib_limit_of_process(SIB_MAX_MCAST_QP) ||
+	       n->of_processes >= sib_limit_of_processes(SIB_MAX_MCAST_QP);
+}
+
+/* Attach a QP. Returns 0; -EEXIST if it is attached already; -ENOMEM. */
+static int attach(struct sib_dev *dev, struct sib_mcast *mc)
+{
+	struct sib_share *share = mc->qp->share;
+	struct sib_port *port = &dev->port;
+	struct members n;
+
+	if (find(port, mc->qp, &mc->mgid, mc->mlid))
+		return -EEXIST;
+	n = count(port, &mc->mgid, mc->mlid, share);
+	if (is_full(&n, share) ||
+	    (!n.all && port->mcast_groups >= sib_limit_max(SIB_KIND_MCAST)))
+		return -ENOMEM;
+	if (share && !n.of_process && sib_limit_take(&dev->limit, share, SIB_KIND_MCAST))
+		return -ENOMEM;
+	port->mcast_groups += !n.all;
+	hlist_add_head(&mc->node, bucket(port, &mc->mgid));
+	mc->qp->mcast++;
+	return 0;
 }
 
 /**
@@ -24,43 +91,44 @@ static bool is(const struct sib_mcast *mc, const union ib_gid *gid, u16 lid)
  * @gid: multicast GID
  * @lid: multicast LID
  *
- * Attaching twice is one attachment. Context: process. Return: 0, or -ENOMEM also
- * if there are too many groups or QPs in the group.
+ * Attaching twice is one attachment. Of the groups, and of a group's QPs, one process may
+ * have half, and all together seven eighths (limit.h): whatever they do, IPoIB can join.
+ * Context: process. Return: 0, or -ENOMEM also if there are too many groups, or QPs in
+ * the group.
  */
 int sib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
-	struct sib_port *port = &to_sib(ibqp->device)->port;
-	struct sib_qp *qp = to_sqp(ibqp);
-	struct sib_mcast *mc, *other;
-	u32 members = 0;
-	int err = 0;
+	struct sib_dev *dev = to_sib(ibqp->device);
+	struct sib_mcast *mc;
+	int err;
 
-	mc = kzalloc(sizeof(*mc), GFP_KERNEL);
+	mc = kzalloc(sizeof(*mc), GFP_KERNEL_ACCOUNT);
 	if (!mc)
 		return -ENOMEM;
 	mc->mgid = *gid;
 	mc->mlid = lid;
-	mc->qp = qp;
-	spin_lock_bh(&port->lock);
-	hlist_for_each_entry(other, bucket(port, gid), node) {
-		if (!is(other, gid, lid))
-			continue;
-		members++;
-		if (other->qp == qp)
-			goto unlock;
-	}
-	if (members >= SIB_MAX_MCAST_QP || (!members && port->mcast_groups >= SIB_MAX_MCAST)) {
-		err = -ENOMEM;
-		goto unlock;
-	}
-	port->mcast_groups += !members;
-	hlist_add_head(&mc->node, bucket(port, gid));
-	qp->mcast++;
-	mc = NULL;
-unlock:
-	spin_unlock_bh(&port->lock);
-	kfree(mc);
-	return err;
+	mc->qp = to_sqp(ibqp);
+	spin_lock_bh(&dev->port.lock);
+	err = attach(dev, mc);
+	spin_unlock_bh(&dev->port.lock);
+	if (err)
+		kfree(mc);
+	return err == -EEXIST ? 0 : err;
+}
+
+/* Detach a QP: of a group that has it. */
+static void detach(struct sib_dev *dev, struct sib_mcast *mc)
+{
+	struct sib_share *share = mc->qp->share;
+	struct sib_port *port = &dev->port;
+	struct members n;
+
+	hlist_del(&mc->node);
+	mc->qp->mcast--;
+	n = count(port, &mc->mgid, mc->mlid, share);
+	port->mcast_groups -= !n.all;
+	if (share && !n.of_process)
+		sib_limit_give(&dev->limit, share, SIB_KIND_MCAST);
 }
 
 /**
@@ -73,24 +141,16 @@ unlock:
  */
 int sib_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
-	struct sib_port *port = &to_sib(ibqp->device)->port;
-	struct sib_mcast *mc, *found = NULL;
-	struct sib_qp *qp = to_sqp(ibqp);
+	struct sib_dev *dev = to_sib(ibqp->device);
+	struct sib_mcast *mc;
 
-	spin_lock_bh(&port->lock);
-	hlist_for_each_entry(mc, bucket(port, gid), node) {
-		if (mc->qp == qp && is(mc, gid, lid)) {
-			found = mc;
-			hlist_del(&mc->node);
-			qp->mcast--;
-			break;
-		}
-	}
-	if (found && !sib_mcast_any(port, gid, lid))
-		port->mcast_groups--;
-	spin_unlock_bh(&port->lock);
-	kfree(found);
-	return found ? 0 : -EINVAL;
+	spin_lock_bh(&dev->port.lock);
+	mc = find(&dev->port, to_sqp(ibqp), gid, lid);
+	if (mc)
+		detach(dev, mc);
+	spin_unlock_bh(&dev->port.lock);
+	kfree(mc);
+	return mc ? 0 : -EINVAL;
 }
 
 /**
@@ -112,12 +172,25 @@ bool sib_mcast_any(struct sib_port *port, const union ib_gid *gid, u16 lid)
 	return false;
 }
 
+/* Whether a process gets a copy in this run */
+static bool may_copy(struct sib_port *port, const struct sib_pkt *pkt)
+{
+	if (port->copies_left <= 0) {
+		port->stats.rx_mcast_limit++;
+		return false;
+	}
+	port->copies_left -= pkt->len;
+	return true;
+}
+
 /**
  * sib_mcast_recv - give a packet to every QP attached to its group
  * @port: the port, locked
  * @pkt: its headers; it has a GRH
  * @skb: where its payload is
  * @off: at which offset
+ *
+ * The kernel's QPs get it in any case, those of processes as long as the run may copy.
  *
  * Return: false if there is none.
  */
@@ -132,7 +205,8 @@ bool sib_mcast_recv(struct sib_port *port, const struct sib_pkt *pkt, struct sk_
 		if (!is(mc, &pkt->ghdr.dgid, pkt->dlid))
 			continue;
 		any = true;
-		sib_ud_recv(port, mc->qp, pkt, skb, off);
+		if (!mc->qp->share || may_copy(port, pkt))
+			sib_ud_recv(port, mc->qp, pkt, skb, off);
 	}
 	return any;
 }

@@ -11,6 +11,10 @@
 
 #include "mem.h"
 
+#ifdef CONFIG_HIGHMEM
+#error "sib reaches all memory by its kernel address, which pages of high memory do not have"
+#endif
+
 /**
  * sib_mem_init - set up an empty table
  * @mem: zeroed memory

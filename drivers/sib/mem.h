@@ -27,6 +27,8 @@
 /* Pages of a region for fast registration */
 #define SIB_MAX_FAST_REG	512
 
+struct sib_share;
+
 enum sib_mr_kind {
 	SIB_MR_DMA,	/* all of the kernel's memory, address is kernel address */
 	SIB_MR_USER,	/* pinned pages of a process */
@@ -38,6 +40,7 @@ enum sib_mr_kind {
  * @ibmr: ib_core's part; its keys may be ahead of @key until a registration
  *	request is executed
  * @kind: set once
+ * @share: of the process that has registered it, NULL for kernel consumers
  * @pd: protection domain
  * @key: L_Key and R_Key
  * @access: IB_ACCESS_*
@@ -58,6 +61,7 @@ enum sib_mr_kind {
 struct sib_mr {
 	struct ib_mr ibmr;
 	enum sib_mr_kind kind;
+	struct sib_share *share;
 	struct ib_pd *pd;
 	u32 key;
 	int access;

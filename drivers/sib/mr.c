@@ -18,18 +18,20 @@ static void quiesce(struct sib_port *port)
 	spin_unlock_bh(&port->lock);
 }
 
-static struct sib_mr *mr_alloc(struct ib_pd *ibpd, enum sib_mr_kind kind, int access)
+static struct sib_mr *mr_alloc(struct ib_pd *ibpd, struct sib_share *share,
+			       enum sib_mr_kind kind, int access)
 {
 	struct sib_limit *limit = &to_sib(ibpd->device)->limit;
 	struct sib_mr *mr;
 
-	if (sib_limit_take(limit, SIB_KIND_MR))
+	if (sib_limit_take(limit, share, SIB_KIND_MR))
 		return NULL;
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 	if (!mr) {
-		sib_limit_give(limit, SIB_KIND_MR);
+		sib_limit_give(limit, share, SIB_KIND_MR);
 		return NULL;
 	}
+	mr->share = share;
 	mr->kind = kind;
 	mr->pd = ibpd;
 	mr->access = access;
@@ -43,8 +45,8 @@ static void mr_free(struct sib_dev *dev, struct sib_mr *mr)
 	if (mr->umem)
 		ib_umem_release(mr->umem);
 	kvfree(mr->pages);
+	sib_limit_give(&dev->limit, mr->share, SIB_KIND_MR);
 	kfree(mr);
-	sib_limit_give(&dev->limit, SIB_KIND_MR);
 }
 
 /* Makes the region known, or frees it. */
@@ -68,7 +70,7 @@ static struct ib_mr *mr_publish(struct ib_pd *ibpd, struct sib_mr *mr)
  */
 struct ib_mr *sib_get_dma_mr(struct ib_pd *ibpd, int access)
 {
-	struct sib_mr *mr = mr_alloc(ibpd, SIB_MR_DMA, access);
+	struct sib_mr *mr = mr_alloc(ibpd, NULL, SIB_MR_DMA, access);
 
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
@@ -132,7 +134,7 @@ static int pin(struct ib_device *ibdev, struct sib_mr *mr, u64 start, u64 length
  * @length: bytes
  * @iova: address of the first byte as requests will name it
  * @access: IB_ACCESS_*, checked by ib_core
- * @udata: unused
+ * @udata: of the process
  *
  * Context: process. Return: the region, or ERR_PTR: -EINVAL if it is empty or
  * wraps, -ENOMEM, or what pinning the memory returned.
@@ -140,7 +142,7 @@ static int pin(struct ib_device *ibdev, struct sib_mr *mr, u64 start, u64 length
 struct ib_mr *sib_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 iova, int access,
 			      struct ib_udata *udata)
 {
-	struct sib_mr *mr = mr_alloc(ibpd, SIB_MR_USER, access);
+	struct sib_mr *mr = mr_alloc(ibpd, sib_share_of(udata), SIB_MR_USER, access);
 	int err;
 
 	if (!mr)
@@ -258,7 +260,7 @@ struct ib_mr *sib_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_pag
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!max_pages || max_pages > SIB_MAX_FAST_REG)
 		return ERR_PTR(-EINVAL);
-	mr = mr_alloc(ibpd, SIB_MR_FAST, 0);
+	mr = mr_alloc(ibpd, NULL, SIB_MR_FAST, 0);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	mr->pages = kvcalloc(max_pages, sizeof(*mr->pages), GFP_KERNEL);

@@ -11,6 +11,7 @@
 #include <linux/etherdevice.h>
 #include <linux/jiffies.h>
 #include <linux/random.h>
+#include <linux/sizes.h>
 #include <net/pkt_sched.h>
 
 #include "sib.h"
@@ -19,9 +20,16 @@
 #define RXQ_MAX		4096
 /*
  * Packets taken per run and before it, as many as a NAPI poll takes: between two runs
- * the consumers get their turn to post receive requests again.
+ * the consumers get their turn to post receive requests again. Those from the cable and
+ * those of this port have a budget each, so that neither keeps the other waiting.
  */
 #define RX_BUDGET	64
+/*
+ * Octets copied to processes for groups in a run: a packet has as many copies as there
+ * are QPs, 256 at most, and a frame as many packets. An HCA that cannot keep up with
+ * copying drops, as multicast is unreliable; the kernel's QPs always get theirs.
+ */
+#define COPY_BUDGET	SZ_2M
 
 /* What the SM does to the link takes effect after this */
 #define PHYS_DELAY_MS	20
@@ -268,15 +276,14 @@ static void port_rx(struct sib_port *port, unsigned long now)
 static bool port_loop(struct sib_port *port)
 {
 	struct sk_buff *skb;
-	bool any = false;
+	int n;
 
-	while (port->rx_left > 0 && (skb = __skb_dequeue(&port->loopq))) {
-		port->rx_left--;
+	for (n = 0; n < RX_BUDGET && (skb = __skb_dequeue(&port->loopq)); n++) {
 		sib_rx_packet(port, skb, 0, skb->len);
 		consume_skb(skb);
-		any = true;
 	}
-	return any;
+	sib_tx_loop_wake(port);
+	return n;
 }
 
 static void timer_follow(struct sib_port *port, unsigned long now)
@@ -308,6 +315,7 @@ static void port_task(struct tasklet_struct *t)
 	spin_lock(&port->lock);
 	link_follow(port, now);
 	port->rx_left = RX_BUDGET;
+	port->copies_left = COPY_BUDGET;
 	port_rx(port, now);
 	sib_link_timer(&port->link, now);
 	sib_trap_run(&port->sma, now);
@@ -458,13 +466,16 @@ void sib_port_init(struct sib_port *port, __be64 guid)
 	spin_lock_init(&port->lock);
 	spin_lock_init(&port->tx_lock);
 	INIT_LIST_HEAD(&port->tx_list);
+	INIT_LIST_HEAD(&port->loop_wait);
 	INIT_LIST_HEAD(&port->rc_timed);
 	INIT_LIST_HEAD(&port->late);
 	skb_queue_head_init(&port->rxq);
 	skb_queue_head_init(&port->loopq);
+	port->mcast_seed = get_random_u32();
 	xa_init_flags(&port->qps, XA_FLAGS_ALLOC);
 	port->enabled = true;
 	port->rx_left = RX_BUDGET;
+	port->copies_left = COPY_BUDGET;
 	tasklet_setup(&port->task, port_task);
 	timer_setup(&port->timer, port_timer, 0);
 	sib_sma_init(&port->sma, &sib_mad_sma_ops, guid);

@@ -22,6 +22,8 @@
 #define INLINE		(SENDS | WRITES | BIT_ULL(IB_WR_SEND_WITH_INV))
 
 #define ATOMIC_LEN	8
+/* Requests of a process that are copied with interrupts off; it posts thousands in a call */
+#define POST_BATCH	16
 
 static bool is_one_of(enum ib_wr_opcode opcode, u64 set)
 {
@@ -236,11 +238,50 @@ static int post_one(struct sib_qp *qp, const struct ib_send_wr *wr, const void *
 	return 0;
 }
 
+/*
+ * struct posting - a list of requests on its way to a queue
+ * @wr: the first that is not yet there
+ * @data: inline data of a process, for fill_list()
+ * @idle: the queue was empty when the first came
+ * @posted: one at least is there
+ */
+struct posting {
+	const struct ib_send_wr *wr;
+	const void *data;
+	bool idle;
+	bool posted;
+};
+
+/* Post no more than so many requests. */
+static int post_some(struct sib_qp *qp, struct posting *list, u32 max)
+{
+	unsigned long flags;
+	int err = 0;
+
+	spin_lock_irqsave(&qp->sq.lock, flags);
+	if (!list->posted)
+		list->idle = sib_ring_is_empty(&qp->sq);
+	if (qp->attr.qp_state < IB_QPS_RTS)
+		err = -EINVAL;
+	for (; list->wr && !err && max; max--) {
+		err = post_one(qp, list->wr, &list->data);
+		if (err)
+			break;
+		list->posted = true;
+		list->wr = list->wr->next;
+	}
+	spin_unlock_irqrestore(&qp->sq.lock, flags);
+	return err;
+}
+
 /**
  * sib_post_send - ib_device_ops.post_send
  * @ibqp: QP in RTS, SQD, SQE or ERR; in the last two the requests are flushed
  * @wr: list of requests
  * @bad: set to the first request not taken
+ *
+ * Those of a process are posted some at a time, between which may come others that it
+ * posts meanwhile.
  *
  * Context: any but NMI; process for the QP of a process. Return: 0, -EINVAL,
  * -ENOMEM (queue full), -EFAULT (inline data of a process).
@@ -249,11 +290,9 @@ int sib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		  const struct ib_send_wr **bad)
 {
 	struct sib_qp *qp = to_sqp(ibqp);
-	const void *data = NULL;
+	struct posting list = { .wr = wr };
 	void *fetched = NULL;
-	bool posted = false, idle;
-	unsigned long flags;
-	int err = 0;
+	int err;
 
 	if (!qp->mem.kernel) {
 		fetched = fetch_inline(qp, wr);
@@ -261,25 +300,17 @@ int sib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 			*bad = wr;
 			return PTR_ERR(fetched);
 		}
-		data = fetched;
+		list.data = fetched;
 	}
-	spin_lock_irqsave(&qp->sq.lock, flags);
-	idle = sib_ring_is_empty(&qp->sq);
-	if (qp->attr.qp_state < IB_QPS_RTS)
-		err = -EINVAL;
-	for (; wr && !err; wr = wr->next) {
-		err = post_one(qp, wr, &data);
-		if (err)
-			break;
-		posted = true;
-	}
-	spin_unlock_irqrestore(&qp->sq.lock, flags);
+	do
+		err = post_some(qp, &list, qp->mem.kernel ? U32_MAX : POST_BATCH);
+	while (!err && list.wr);
 	if (err)
-		*bad = wr;
-	if (posted && qp->mem.kernel)
+		*bad = list.wr;
+	if (list.posted && qp->mem.kernel)
 		sib_tx_queue(qp);
-	else if (posted)
-		sib_tx_now(qp, idle);
+	else if (list.posted)
+		sib_tx_now(qp, list.idle);
 	kvfree(fetched);
 	return err;
 }

@@ -10,7 +10,7 @@
 
 #include "sib.h"
 
-/* Receive requests flushed before it is another QP's turn */
+/* Requests flushed before it is another QP's turn: those of one QP are 16384 each way */
 #define FLUSH_BUDGET	64
 
 static int cap_check(const struct ib_qp_cap *cap)
@@ -68,14 +68,14 @@ static int queues_alloc(struct sib_qp *qp, const struct ib_qp_cap *cap, struct i
 	if (qp->lso)
 		data = max_t(u32, data, cap->max_send_sge * sizeof(struct ib_sge) +
 					SIB_OFFLOAD_HLEN);
-	err = sib_ring_init(&qp->sq, cap->max_send_wr, cap->max_send_sge, data,
+	err = sib_ring_init(&qp->sq, qp->share, cap->max_send_wr, cap->max_send_sge, data,
 			    sizeof(struct sib_swqe));
 	if (err)
 		return err;
 	err = sib_rq_init(&qp->rq, qp->srq ? NULL : udata, cap->max_recv_wr, cap->max_recv_sge);
 	if (err || !(qp->srq || udata))
 		return err;
-	qp->copy = kmalloc(struct_size(qp->copy, sge, max_sge), GFP_KERNEL);
+	qp->copy = kmalloc(struct_size(qp->copy, sge, max_sge), GFP_KERNEL_ACCOUNT);
 	return qp->copy ? 0 : -ENOMEM;
 }
 
@@ -121,9 +121,10 @@ int sib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_ud
 	struct sib_qp *qp = to_sqp(ibqp);
 	int err;
 
+	qp->share = sib_share_of(udata);
 	err = init_check(init);
 	if (!err)
-		err = sib_limit_take(&dev->limit, SIB_KIND_QP);
+		err = sib_limit_take(&dev->limit, qp->share, SIB_KIND_QP);
 	if (err)
 		return err;
 	cap_grant(&init->cap, init->srq);
@@ -158,7 +159,7 @@ err_rc:
 	spin_unlock_bh(&dev->port.lock);
 err_queues:
 	queues_free(qp);
-	sib_limit_give(&dev->limit, SIB_KIND_QP);
+	sib_limit_give(&dev->limit, qp->share, SIB_KIND_QP);
 	return err;
 }
 
@@ -192,6 +193,24 @@ static void forget_completions(struct sib_qp *qp)
 	sib_cq_forget(to_scq(qp->ibqp.recv_cq), qp);
 }
 
+/*
+ * What was posted behind the request that has failed is flushed before the QP may send
+ * again (IBA vol. 1, 10.3.1.8). What comes meanwhile may be either.
+ */
+static void finish_flush(struct sib_port *port, struct sib_qp *qp)
+{
+	u32 left = U32_MAX;
+
+	do {
+		spin_lock_bh(&port->lock);
+		left = qp->attr.qp_state == IB_QPS_SQE ? min(left, sib_ring_count(&qp->sq)) : 0;
+		if (left)
+			left -= min_t(u32, left, sib_qp_flush(port, qp));
+		spin_unlock_bh(&port->lock);
+		cond_resched();
+	} while (left);
+}
+
 /**
  * sib_modify_qp - ib_device_ops.modify_qp
  * @ibqp: the QP
@@ -209,6 +228,7 @@ int sib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct 
 	unsigned long flags;
 	int err;
 
+	finish_flush(port, qp);
 	spin_lock_bh(&port->lock);
 	lock_attr(qp, &flags);
 	old = qp->attr.qp_state;
@@ -292,7 +312,7 @@ int sib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	forget_completions(qp);
 	spin_unlock_bh(&port->lock);
 	queues_free(qp);
-	sib_limit_give(&to_sib(ibqp->device)->limit, SIB_KIND_QP);
+	sib_limit_give(&to_sib(ibqp->device)->limit, qp->share, SIB_KIND_QP);
 	return 0;
 }
 
@@ -313,48 +333,68 @@ void sib_qp_event(struct sib_qp *qp, enum ib_event_type type)
 		qp->ibqp.event_handler(&event, qp->ibqp.qp_context);
 }
 
-/* Complete receive requests; a process could post for ever: some, then its turn is over */
-static void flush_receives(struct sib_port *port, struct sib_qp *qp)
+/* Complete send requests. Returns how many, FLUSH_BUDGET if there may be more. */
+static int flush_sends(struct sib_qp *qp)
+{
+	struct sib_swqe *wqe;
+	int n;
+
+	for (n = 0; n < FLUSH_BUDGET && (wqe = sib_ring_peek(&qp->sq)); n++)
+		sib_qp_complete_send(qp, wqe, IB_WC_WR_FLUSH_ERR);
+	return n;
+}
+
+/* Receive requests, no more than @max; a process could post them for ever */
+static int flush_receives(struct sib_qp *qp, int max)
 {
 	int n;
 
-	for (n = 0; qp->held || (!qp->srq && sib_qp_recv_take(qp)); n++) {
+	for (n = 0; n < max && (qp->held || (!qp->srq && sib_qp_recv_take(qp))); n++) {
 		struct ib_wc wc = {
 			.status = IB_WC_WR_FLUSH_ERR,
 			.opcode = IB_WC_RECV,
 		};
 
 		sib_qp_recv_done(qp, &wc, true);
-		if (n == FLUSH_BUDGET) {
-			sib_tx_note(qp);
-			return;
-		}
 	}
+	return n;
+}
+
+/* Both queues of a QP in ERR are empty. */
+static void flushed(struct sib_port *port, struct sib_qp *qp)
+{
 	sib_late_watch(port, qp);
+	if (!qp->srq || qp->last_wqe)
+		return;
+	qp->last_wqe = true;
+	sib_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
 }
 
 /**
- * sib_qp_flush - complete everything posted to a QP in error
+ * sib_qp_flush - complete what is posted to a QP in error
  * @port: its port, locked
  * @qp: QP in ERR (both queues are flushed) or SQE (the send queue only)
  *
- * Of a shared receive queue, only the request the QP holds is its own; after
- * that IB_EVENT_QP_LAST_WQE_REACHED says that it will take no other.
+ * After FLUSH_BUDGET requests, the rest waits until it is the QP's turn again. Of a
+ * shared receive queue, only the request the QP holds is its own; after that
+ * IB_EVENT_QP_LAST_WQE_REACHED says that it will take no other.
+ *
+ * Return: requests completed.
  */
-void sib_qp_flush(struct sib_port *port, struct sib_qp *qp)
+int sib_qp_flush(struct sib_port *port, struct sib_qp *qp)
 {
-	struct sib_swqe *wqe;
+	int n;
 
 	lockdep_assert_held(&port->lock);
-	while ((wqe = sib_ring_peek(&qp->sq)))
-		sib_qp_complete_send(qp, wqe, IB_WC_WR_FLUSH_ERR);
-	if (qp->attr.qp_state != IB_QPS_ERR)
-		return;
-	flush_receives(port, qp);
-	if (qp->srq && !qp->last_wqe) {
-		qp->last_wqe = true;
-		sib_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
+	n = flush_sends(qp);
+	if (n < FLUSH_BUDGET && qp->attr.qp_state == IB_QPS_ERR) {
+		n += flush_receives(qp, FLUSH_BUDGET - n);
+		if (n < FLUSH_BUDGET)
+			flushed(port, qp);
 	}
+	if (n >= FLUSH_BUDGET)
+		sib_tx_note(qp);
+	return n;
 }
 
 static void set_state(struct sib_qp *qp, enum ib_qp_state state)

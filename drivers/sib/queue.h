@@ -15,10 +15,25 @@
 #include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rvt-abi.h>
+#include <rdma/uverbs_ioctl.h>
 
+#include "limit.h"
+
+/**
+ * struct sib_ucontext - an open device
+ * @ibuc: ib_core's part
+ * @share: of the process that has opened it
+ */
 struct sib_ucontext {
 	struct ib_ucontext ibuc;
+	struct sib_share *share;
 };
+
+/* The share that a new object is of, NULL for kernel consumers */
+static inline struct sib_share *sib_share_of(struct ib_udata *udata)
+{
+	return udata ? rdma_udata_to_drv_context(udata, struct sib_ucontext, ibuc)->share : NULL;
+}
 
 /* struct sib_rwqe - a receive work request */
 struct sib_rwqe {
@@ -31,6 +46,7 @@ struct sib_rwqe {
 /**
  * struct sib_ring - work queue with one consumer, the port context
  * @lock: serialises producers; guards @head
+ * @share: of the process that has locked @ring, NULL for kernel consumers
  * @ring: @size entries of @stride bytes
  * @size: entries, one of them always free
  * @stride: bytes
@@ -40,6 +56,7 @@ struct sib_rwqe {
  */
 struct sib_ring {
 	spinlock_t lock;	/* see above */
+	struct sib_share *share;
 	void *ring;
 	u32 size;
 	u32 stride;
@@ -51,11 +68,15 @@ struct sib_ring {
 /**
  * struct sib_umap - memory that a process may map
  * @entry: its place among what the process may map; has the reference count
- * @mem: whole pages; those that are mapped outlive this
+ * @share: of the process, which has locked it
+ * @mem: whole pages; those that are mapped outlive this, as memory of the process
+ * @size: bytes of it that are used
  */
 struct sib_umap {
 	struct rdma_user_mmap_entry entry;
+	struct sib_share *share;
 	void *mem;
+	size_t size;
 };
 
 /**
@@ -68,6 +89,20 @@ struct sib_ucq {
 	struct rvt_cq_wc *q;
 	u32 size;
 	u32 head;
+};
+
+/**
+ * struct sib_ucq_move - completions on their way to other memory
+ * @to: that memory
+ * @cqe: completions it holds
+ * @next: entry of the queue to be copied next
+ * @copied: entries in @to
+ */
+struct sib_ucq_move {
+	struct rvt_cq_wc *to;
+	u32 cqe;
+	u32 next;
+	u32 copied;
 };
 
 /*
@@ -108,7 +143,8 @@ struct sib_rq {
 };
 
 /* ring.c */
-int sib_ring_init(struct sib_ring *ring, u32 entries, u32 max_sge, u32 max_inline, size_t head);
+int sib_ring_init(struct sib_ring *ring, struct sib_share *share, u32 entries, u32 max_sge,
+		  u32 max_inline, size_t head);
 void sib_ring_free(struct sib_ring *ring);
 void sib_ring_reset(struct sib_ring *ring);
 void *sib_ring_peek(struct sib_ring *ring);
@@ -129,7 +165,10 @@ void sib_mmap_free(struct rdma_user_mmap_entry *entry);
 size_t sib_ucq_bytes(u32 cqe);
 void sib_ucq_init(struct sib_ucq *ucq, void *mem, u32 cqe);
 int sib_ucq_add(struct sib_ucq *ucq, const struct ib_wc *wc);
-int sib_ucq_move(struct sib_ucq *ucq, void *mem, u32 cqe);
+int sib_ucq_move_begin(const struct sib_ucq *ucq, struct sib_ucq_move *move, void *mem, u32 cqe);
+u32 sib_ucq_move_left(const struct sib_ucq *ucq, const struct sib_ucq_move *move);
+int sib_ucq_move_copy(const struct sib_ucq *ucq, struct sib_ucq_move *move, u32 n);
+void sib_ucq_move_end(struct sib_ucq *ucq, const struct sib_ucq_move *move);
 
 /* urq.c */
 size_t sib_urq_bytes(u32 entries, u32 max_sge);

@@ -19,8 +19,8 @@
  * @rc: the engine
  * @qp: the queue pair
  * @timed: link in port->rc_timed while the engine has a deadline
- * @frame: number of the frame that took the last packet
- * @session: of the link at that time
+ * @frame: number of the frame that took the last packet which went to the cable
+ * @session: of the link at that time, 0 if none did
  * @established: the consumer was told that the peer sends
  *
  * All guarded by port->lock.
@@ -76,7 +76,7 @@ static int rc_send(struct sib_rc *rc, struct sib_pkt *pkt, const struct sib_rc_m
 	struct sib_qp *qp = r->qp;
 	struct sib_port *port = qp_to_port(qp);
 	struct source src = { .qp = qp, .mem = mem };
-	int err;
+	int ret;
 
 	pkt->pkey = READ_ONCE(port->sma.pkeys[qp->attr.pkey_index]);
 	pkt->dqpn = qp->attr.dest_qp_num;
@@ -85,11 +85,13 @@ static int rc_send(struct sib_rc *rc, struct sib_pkt *pkt, const struct sib_rc_m
 		return 0;
 	}
 	sib_xmit_path(port, &qp->av, pkt);
-	err = sib_xmit(port, pkt, gather, &src, jiffies);
-	if (err)
-		return err;
-	r->frame = port->link.tx_next;
-	r->session = port->link.session;
+	ret = sib_xmit(port, pkt, gather, &src, jiffies);
+	if (ret < 0)
+		return ret;
+	if (ret) {
+		r->frame = port->link.tx_next;
+		r->session = port->link.session;
+	}
 	return 0;
 }
 
@@ -215,7 +217,7 @@ static void settle(struct sib_port *port, struct sib_rc_qp *r)
  */
 int sib_rc_create(struct sib_qp *qp)
 {
-	struct sib_rc_qp *r = kzalloc(sizeof(*r), GFP_KERNEL);
+	struct sib_rc_qp *r = kzalloc(sizeof(*r), GFP_KERNEL_ACCOUNT);
 
 	if (!r)
 		return -ENOMEM;
@@ -402,7 +404,7 @@ void sib_rc_recv(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt 
  * @now: jiffies
  * @more: set if it may have more to send
  *
- * Return: packets sent, or -EAGAIN or -ENOMEM if the port cannot send for now.
+ * Return: packets sent, or -EAGAIN, -EBUSY or -ENOMEM as sib_xmit().
  */
 int sib_rc_send(struct sib_port *port, struct sib_qp *qp, unsigned long now, bool *more)
 {

@@ -10,6 +10,7 @@
 /**
  * sib_ring_init - make a work queue
  * @ring: zeroed memory
+ * @share: of the process that posts to it, or NULL; it locks the memory
  * @entries: work requests it holds
  * @max_sge: gather or scatter entries of each
  * @max_inline: bytes of inline data, which take the place of these
@@ -17,12 +18,19 @@
  *
  * Context: process. Return: 0 or -ENOMEM.
  */
-int sib_ring_init(struct sib_ring *ring, u32 entries, u32 max_sge, u32 max_inline, size_t head)
+int sib_ring_init(struct sib_ring *ring, struct sib_share *share, u32 entries, u32 max_sge,
+		  u32 max_inline, size_t head)
 {
+	int err;
+
 	spin_lock_init(&ring->lock);
 	ring->size = entries + 1;
 	ring->max_sge = max_sge;
 	ring->stride = ALIGN(head + max_t(size_t, max_sge * sizeof(struct ib_sge), max_inline), 8);
+	err = sib_share_charge(share, array_size(ring->size, ring->stride));
+	if (err)
+		return err;
+	ring->share = share;
 	ring->ring = kvcalloc(ring->size, ring->stride, GFP_KERNEL_ACCOUNT);
 	return ring->ring ? 0 : -ENOMEM;
 }
@@ -35,6 +43,8 @@ void sib_ring_free(struct sib_ring *ring)
 {
 	kvfree(ring->ring);
 	ring->ring = NULL;
+	sib_share_uncharge(ring->share, array_size(ring->size, ring->stride));
+	ring->share = NULL;
 }
 
 /**

@@ -19,7 +19,8 @@ int sib_rq_init(struct sib_rq *rq, struct ib_udata *udata, u32 entries, u32 max_
 	struct sib_umap *map;
 
 	if (!udata)
-		return sib_ring_init(&rq->ring, entries, max_sge, 0, sizeof(struct sib_rwqe));
+		return sib_ring_init(&rq->ring, NULL, entries, max_sge, 0,
+				     sizeof(struct sib_rwqe));
 	map = sib_umap_create(udata, sib_urq_bytes(entries, max_sge));
 	if (IS_ERR(map))
 		return PTR_ERR(map);

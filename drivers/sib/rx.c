@@ -2,6 +2,9 @@
 /*
  * Receiving: IB packets out of a frame, checked and given to their QPs. Runs
  * in the port context; whatever does not make sense is counted and dropped.
+ *
+ * The memory of a frame may change while it is read (see &struct sib_link_cb): headers
+ * are copied, and only the copies are looked at.
  */
 #include <linux/random.h>
 
@@ -140,12 +143,15 @@ static const u8 *piece(const struct sk_buff *skb, unsigned int off, unsigned int
 	return NULL;
 }
 
-/* Some bytes, in @buf if they have to be put together; NULL if they are not there */
-static const u8 *bytes(const struct sk_buff *skb, unsigned int off, unsigned int len, u8 *buf)
+/* Copy some bytes. Returns false if they are not there. */
+static bool copy(const struct sk_buff *skb, unsigned int off, unsigned int len, u8 *to)
 {
-	const u8 *found = piece(skb, off, len);
+	const u8 *from = piece(skb, off, len);
 
-	return found ?: skb_header_pointer(skb, off, len, buf);
+	if (!from)
+		return !skb_copy_bits(skb, off, to, len);
+	memcpy(to, from, len);
+	return true;
 }
 
 /**
@@ -159,14 +165,13 @@ void sib_rx_packet(struct sib_port *port, struct sk_buff *skb, unsigned int off,
 		   unsigned int len)
 {
 	unsigned int avail = min_t(unsigned int, len, SIB_PKT_MAX_HLEN);
-	u8 buf[SIB_PKT_MAX_HLEN] __uninitialized;
-	enum sib_pkt_err err;
+	u8 hdr[SIB_PKT_MAX_HLEN] __uninitialized;
+	enum sib_pkt_err err = SIB_PKT_SHORT;
 	struct sib_pkt pkt;
-	const u8 *hdr;
 
 	lockdep_assert_held(&port->lock);
-	hdr = bytes(skb, off, avail, buf);
-	err = hdr ? sib_pkt_parse(hdr, avail, len, &pkt) : SIB_PKT_SHORT;
+	if (copy(skb, off, avail, hdr))
+		err = sib_pkt_parse(hdr, avail, len, &pkt);
 	if (err) {
 		malformed(port, err);
 		return;
@@ -189,7 +194,7 @@ static void count_rcv(struct sib_port *port, const u8 *lrh, unsigned int len)
  * @port: the port, locked
  * @skb: the frame; only read
  * @off: where the first LRH begins
- * @len: bytes of all packets
+ * @len: bytes of all packets; what is beyond the end of @skb is not there
  * @count: how many packets there should be
  *
  * A packet whose length cannot be right ends the frame.
@@ -197,13 +202,14 @@ static void count_rcv(struct sib_port *port, const u8 *lrh, unsigned int len)
 void sib_rx_packets(struct sib_port *port, struct sk_buff *skb, unsigned int off,
 		    unsigned int len, unsigned int count)
 {
-	u8 buf[SIB_LRH_LEN];
-	const u8 *lrh;
+	u8 lrh[SIB_LRH_LEN];
 	u32 plen;
 
+	if (off > skb->len || len > skb->len - off)
+		len = 0;
 	for (; count && len; count--) {
-		lrh = len < SIB_LRH_LEN ? NULL : bytes(skb, off, SIB_LRH_LEN, buf);
-		plen = lrh ? sib_pkt_lrh_len(lrh) : 0;
+		plen = len >= SIB_LRH_LEN && copy(skb, off, SIB_LRH_LEN, lrh) ?
+		       sib_pkt_lrh_len(lrh) : 0;
 		if (plen < SIB_LRH_LEN + SIB_BTH_LEN + SIB_ICRC_LEN || plen > len)
 			break;
 		count_rcv(port, lrh, plen);

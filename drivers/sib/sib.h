@@ -15,13 +15,15 @@
  * Locks, outermost first:
  *   rtnl                      coming and going of the lower device
  *   sib_entries_lock (mutex)  list of devices, main.c
+ *   cq->resize (mutex)        resizing of the queue of a process
+ *   limit.lock (mutex)        processes that have opened the device
  *   port->lock                the port context: link, QP table, multicast
  *                             table, consumer side of all rings; held for a
  *                             whole run, taken _bh by verbs
  *   sma.lock                  management attributes
  *   qp->sq.lock, qp->rq.lock  producer side of the rings; irqsave, because
  *   srq->ring.lock            ib_mad posts with interrupts off
- *   port->tx_lock             list of QPs with something to send; irqsave
+ *   port->tx_lock             lists of QPs with something to send; irqsave
  *   cq->lock                  completion ring; irqsave
  *   dev->ev_lock              list of CQs whose handler is due; irqsave
  */
@@ -56,7 +58,6 @@
 #define SIB_MAX_INLINE		512
 #define SIB_ACK_DELAY		12	/* 4.096 us * 2^12: a softirq may be late */
 #define SIB_MAX_MSG		0x80000000U
-#define SIB_MAX_MCAST		8192
 #define SIB_MAX_MCAST_QP	256
 #define SIB_QPN_FIRST		2
 #define SIB_QPN_LAST		0xFFFFF
@@ -73,6 +74,7 @@ struct sib_stats {
 	u64 rx_vl;		/* no such lane; VL15 to a QP other than 0, or the reverse */
 	u64 rx_no_qp;		/* QP unknown or not in a receiving state */
 	u64 rx_no_mcast;	/* multicast group nobody is attached to */
+	u64 rx_mcast_limit;	/* copies for processes, of too many in one run */
 	u64 rx_pkey;		/* P_Key violations */
 	u64 rx_qkey;		/* Q_Key violations */
 	u64 rx_no_wqe;		/* no receive work request posted */
@@ -82,6 +84,7 @@ struct sib_stats {
 	u64 rx_lost;		/* dropped because we were told to, loss.h */
 	u64 tx_discard;		/* sent while the port could not send */
 	u64 tx_loop;		/* packets looped back */
+	u64 tx_loop_full;	/* times a QP had to wait for room for these */
 	u64 cq_overflow;	/* completions lost: the consumer armed too small a CQ */
 	u64 alloc_fail;		/* sending put off for want of memory */
 };
@@ -89,6 +92,8 @@ struct sib_stats {
 /**
  * struct sib_cq - completion queue
  * @ibcq: ib_core's part
+ * @share: of the process that it is of, NULL for kernel consumers
+ * @resize: one at a time
  * @lock: guards all below
  * @ring: @size entries
  * @head: next entry to write
@@ -102,6 +107,8 @@ struct sib_stats {
  */
 struct sib_cq {
 	struct ib_cq ibcq;
+	struct sib_share *share;
+	struct mutex resize;	/* see above */
 	spinlock_t lock;	/* see above */
 	struct ib_wc *ring;
 	u32 head;
@@ -134,12 +141,14 @@ struct sib_av {
 
 struct sib_ah {
 	struct ib_ah ibah;
+	struct sib_share *share;
 	struct rdma_ah_attr attr;
 	struct sib_av av;
 };
 
 struct sib_pd {
 	struct ib_pd ibpd;
+	struct sib_share *share;
 };
 
 /*
@@ -186,6 +195,7 @@ struct sib_rc_qp;
 /**
  * struct sib_srq - shared receive queue
  * @ibsrq: ib_core's part
+ * @share: of the process that it is of, NULL for kernel consumers
  * @mem: whose memory its requests name
  * @rq: the requests
  * @told: its process has spoilt it, and knows; guarded by port->lock
@@ -194,6 +204,7 @@ struct sib_rc_qp;
  */
 struct sib_srq {
 	struct ib_srq ibsrq;
+	struct sib_share *share;
 	struct sib_mem_ctx mem;
 	struct sib_rq rq;
 	bool told;
@@ -203,6 +214,7 @@ struct sib_srq {
 /**
  * struct sib_qp - queue pair
  * @ibqp: ib_core's part
+ * @share: of the process that it is of, NULL for kernel consumers
  * @mem: whose memory its requests name
  * @sq: send queue
  * @rq: receive queue
@@ -222,13 +234,15 @@ struct sib_srq {
  * @hung: sends stand still because loss.h says so; guarded by port->lock
  * @psn: datagrams: next packet sequence number; guarded by port->lock
  * @rc: connected QPs: the engine, see rc.h; guarded by port->lock
- * @tx: link in port->tx_list while work may be in @sq; guarded by port->tx_lock
+ * @tx: link in port->tx_list while work may be in @sq, or in port->loop_wait; guarded by
+ *	port->tx_lock
  * @late: link in port->late while it waits in error for requests of a process;
  *	guarded by port->lock
  * @mcast: number of attached groups; guarded by port->lock
  */
 struct sib_qp {
 	struct ib_qp ibqp;
+	struct sib_share *share;
 	struct sib_mem_ctx mem;
 	struct sib_ring sq;
 	struct sib_rq rq;
@@ -279,17 +293,21 @@ struct sib_mcast {
  * @lower: the cable; written under rtnl and @lock
  * @lower_tracker: reference on @lower
  * @pt: receive hook on @lower
- * @rx_left: packets and frames still to be taken until the next run; guarded by @lock
+ * @rx_left: packets and frames still to be taken from the cable until the next run;
+ *	guarded by @lock
+ * @copies_left: octets of packets to groups still to be copied to processes until then;
+ *	guarded by @lock
  * @rxq: frames received, not yet seen by the link; own lock, taken with softirqs off
- * @loopq: IB packets to this port itself
+ * @loopq: IB packets to this port itself; limited by tx.c, guarded by @lock
  * @frame: frame under construction, NULL if none; guarded by @lock
  * @frame_count: IB packets in @frame; guarded by @lock
  * @frame_sum: unfolded checksum of @frame; guarded by @lock
  * @pages: what packets are built in; guarded by @lock
  * @pages_next: the one in use; guarded by @lock
  * @pages_room: bytes still to be taken from it; guarded by @lock
- * @tx_lock: guards @tx_list
+ * @tx_lock: guards @tx_list and @loop_wait
  * @tx_list: QPs with something to send, QP0 first
+ * @loop_wait: QPs that wait for room in @loopq; guarded by @tx_lock
  * @tx_starved: an allocation failed, try again with the next tick; guarded by @lock
  * @rc_timed: connected QPs with a deadline; guarded by @lock
  * @rc_at: jiffies of the earliest, or before; valid if there are any; guarded by
@@ -300,6 +318,7 @@ struct sib_mcast {
  * @qps: QPs by number; guarded by @lock for lookup, own lock for changes
  * @qp_next: where the search for a free QP number starts
  * @mcast: attached groups, hashed by MGID; guarded by @lock
+ * @mcast_seed: of that hash; constant
  * @mcast_groups: how many different ones; guarded by @lock
  * @sma: management attributes; own lock
  * @pma: counters; written under @lock
@@ -324,6 +343,7 @@ struct sib_port {
 	netdevice_tracker lower_tracker;
 	struct packet_type pt;
 	int rx_left;
+	s32 copies_left;
 	struct sk_buff_head rxq;
 	struct sk_buff_head loopq;
 	struct sk_buff *frame;
@@ -334,6 +354,7 @@ struct sib_port {
 	unsigned int pages_room;
 	spinlock_t tx_lock;	/* see above */
 	struct list_head tx_list;
+	struct list_head loop_wait;
 	bool tx_starved;
 	struct list_head rc_timed;
 	unsigned long rc_at;
@@ -342,6 +363,7 @@ struct sib_port {
 	struct xarray qps;
 	u32 qp_next;
 	struct hlist_head mcast[SIB_MCAST_HASH];
+	u32 mcast_seed;
 	u32 mcast_groups;
 	struct sib_sma sma;
 	struct sib_pma pma;
@@ -399,6 +421,11 @@ static inline struct sib_srq *to_ssrq(struct ib_srq *ibsrq)
 	return container_of(ibsrq, struct sib_srq, ibsrq);
 }
 
+static inline struct sib_pd *to_spd(struct ib_pd *ibpd)
+{
+	return container_of(ibpd, struct sib_pd, ibpd);
+}
+
 static inline struct sib_ah *to_sah(struct ib_ah *ibah)
 {
 	return container_of(ibah, struct sib_ah, ibah);
@@ -426,6 +453,8 @@ void sib_port_pma_refresh(struct sib_port *port);
 u8 sib_port_mtu_cap(unsigned int lower_mtu);
 
 /* tx.c */
+bool sib_tx_loop_has_room(const struct sib_port *port);
+void sib_tx_loop_wake(struct sib_port *port);
 bool sib_tx_run(struct sib_port *port, struct sib_qp *poster, unsigned long now);
 void sib_tx_reset(struct sib_port *port);
 void sib_tx_queue(struct sib_qp *qp);
@@ -485,7 +514,7 @@ int sib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		 struct ib_qp_init_attr *init);
 int sib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 void sib_qp_event(struct sib_qp *qp, enum ib_event_type type);
-void sib_qp_flush(struct sib_port *port, struct sib_qp *qp);
+int sib_qp_flush(struct sib_port *port, struct sib_qp *qp);
 void sib_qp_recv_error(struct sib_port *port, struct sib_qp *qp);
 void sib_qp_send_error(struct sib_port *port, struct sib_qp *qp);
 void sib_qp_error(struct sib_port *port, struct sib_qp *qp, int event);

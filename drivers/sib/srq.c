@@ -28,12 +28,15 @@ int sib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct i
 	srq->mem.kernel = !udata;
 	srq->cap.max_wr = init->attr.max_wr;
 	srq->cap.max_sge = init->attr.max_sge;
-	err = sib_limit_take(&dev->limit, SIB_KIND_SRQ);
+	srq->share = sib_share_of(udata);
+	err = sib_limit_take(&dev->limit, srq->share, SIB_KIND_SRQ);
 	if (err)
 		return err;
 	err = sib_rq_init(&srq->rq, udata, init->attr.max_wr, init->attr.max_sge);
-	if (err)
-		sib_limit_give(&dev->limit, SIB_KIND_SRQ);
+	if (err) {
+		sib_rq_free(&srq->rq);
+		sib_limit_give(&dev->limit, srq->share, SIB_KIND_SRQ);
+	}
 	return err;
 }
 
@@ -90,8 +93,10 @@ int sib_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
  */
 int sib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
-	sib_rq_free(&to_ssrq(ibsrq)->rq);
-	sib_limit_give(&to_sib(ibsrq->device)->limit, SIB_KIND_SRQ);
+	struct sib_srq *srq = to_ssrq(ibsrq);
+
+	sib_rq_free(&srq->rq);
+	sib_limit_give(&to_sib(ibsrq->device)->limit, srq->share, SIB_KIND_SRQ);
 	return 0;
 }
 

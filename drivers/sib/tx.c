@@ -9,6 +9,7 @@
  */
 #include <linux/etherdevice.h>
 #include <linux/bitops.h>
+#include <linux/sizes.h>
 #include <net/checksum.h>
 
 #include "sib.h"
@@ -16,6 +17,14 @@
 /* Work requests taken per run, and per QP before it is another one's turn */
 #define TX_BUDGET	128
 #define TX_QP_BUDGET	16
+/* Octets of a request that count as another one */
+#define TX_COST		SZ_8K
+
+/*
+ * Packets to this port that may wait to be received: 1 MiB of the longest. A datagram is
+ * complete as soon as it is here, so its sender's queue does not limit them.
+ */
+#define LOOPQ_MAX	256
 
 /**
  * sib_tx_note - have the port context look at a QP in this run or the next
@@ -104,6 +113,43 @@ static struct sib_qp *next_qp(struct sib_port *port)
 		list_del_init(&qp->tx);
 	spin_unlock_irq(&port->tx_lock);
 	return qp;
+}
+
+/**
+ * sib_tx_loop_has_room - whether another packet to this port may be sent
+ * @port: the port, locked
+ *
+ * Return: true if so; false also while others wait, whose turn comes first.
+ */
+bool sib_tx_loop_has_room(const struct sib_port *port)
+{
+	return list_empty(&port->loop_wait) && skb_queue_len(&port->loopq) < LOOPQ_MAX;
+}
+
+/* The packets to this port come too fast: their sender waits, all others go on. */
+static void wait_for_loop(struct sib_port *port, struct sib_qp *qp)
+{
+	port->stats.tx_loop_full++;
+	spin_lock_irq(&port->tx_lock);
+	if (list_empty(&qp->tx))
+		list_add_tail(&qp->tx, &port->loop_wait);
+	spin_unlock_irq(&port->tx_lock);
+}
+
+/**
+ * sib_tx_loop_wake - packets to this port have been received: their senders may go on
+ * @port: the port, locked
+ *
+ * Not before half of the room is free, so that each can send several.
+ */
+void sib_tx_loop_wake(struct sib_port *port)
+{
+	lockdep_assert_held(&port->lock);
+	if (list_empty(&port->loop_wait) || skb_queue_len(&port->loopq) > LOOPQ_MAX / 2)
+		return;
+	spin_lock_irq(&port->tx_lock);
+	list_splice_tail_init(&port->loop_wait, &port->tx_list);
+	spin_unlock_irq(&port->tx_lock);
 }
 
 static void requeue(struct sib_port *port, struct sib_qp *qp, bool first)
@@ -319,22 +365,23 @@ static struct sib_swqe *next_datagram(struct sib_qp *qp)
 
 static int run_datagram(struct sib_port *port, struct sib_qp *qp, unsigned long now)
 {
+	int n = 0, status, cost;
 	struct sib_swqe *wqe;
-	int n = 0, status;
 
 	if (next_datagram(qp) && !qp->hung)
 		qp->hung = sib_loss_hangs(&port->loss, qp->ibqp.qp_num);
 	if (unlikely(qp->hung))
 		return 0;
 	while (n < TX_QP_BUDGET && (wqe = next_datagram(qp))) {
+		cost = 1 + wqe->length / TX_COST;
 		status = sib_ud_send(port, qp, wqe, now);
 		if (status < 0)
 			return status;
 		sib_qp_complete_send(qp, wqe, status);
-		n++;
+		n += cost;
 		if (status != IB_WC_SUCCESS) {
 			sib_qp_send_error(port, qp);
-			sib_qp_flush(port, qp);
+			n += sib_qp_flush(port, qp);
 			break;
 		}
 	}
@@ -346,8 +393,8 @@ static int run_datagram(struct sib_port *port, struct sib_qp *qp, unsigned long 
 }
 
 /*
- * Send what one QP has. Returns how much was done, or a negative errno if the
- * port cannot send more for now.
+ * Send what one QP has. Returns how much was done; -EBUSY if this QP has to wait, or
+ * another negative errno if the port cannot send more for now.
  */
 static int run_qp(struct sib_port *port, struct sib_qp *qp, unsigned long now)
 {
@@ -356,10 +403,8 @@ static int run_qp(struct sib_port *port, struct sib_qp *qp, unsigned long now)
 		sib_qp_recv_error(port, qp);
 		return 0;
 	}
-	if (qp->attr.qp_state == IB_QPS_ERR || qp->attr.qp_state == IB_QPS_SQE) {
-		sib_qp_flush(port, qp);
-		return 0;
-	}
+	if (qp->attr.qp_state == IB_QPS_ERR || qp->attr.qp_state == IB_QPS_SQE)
+		return sib_qp_flush(port, qp);
 	return qp->rc ? run_connected(port, qp, now) : run_datagram(port, qp, now);
 }
 
@@ -391,7 +436,10 @@ bool sib_tx_run(struct sib_port *port, struct sib_qp *poster, unsigned long now)
 	port->tx_starved = false;
 	for (qp = first_qp(port, poster); qp; qp = budget > 0 ? next_qp(port) : NULL) {
 		n = run_qp(port, qp, now);
-		if (n < 0) {
+		if (n == -EBUSY) {
+			wait_for_loop(port, qp);
+			n = TX_QP_BUDGET;	/* what it may have sent before */
+		} else if (n < 0) {
 			requeue(port, qp, true);
 			break;
 		}

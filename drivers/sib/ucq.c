@@ -74,29 +74,70 @@ int sib_ucq_add(struct sib_ucq *ucq, const struct ib_wc *wc)
 }
 
 /**
- * sib_ucq_move - go on with other memory
+ * sib_ucq_move_begin - prepare to go on with other memory
  * @ucq: the queue
- * @mem: zeroed memory of sib_ucq_bytes(); the completions are copied there
+ * @move: state of the move, filled in
+ * @mem: zeroed memory of sib_ucq_bytes()
  * @cqe: completions it is to hold
  *
- * Context: any. Return: 0; -EINVAL if it holds more already or its tail is nonsense.
+ * Context: any. Return: 0; -EINVAL if the queue's tail is nonsense.
  */
-int sib_ucq_move(struct sib_ucq *ucq, void *mem, u32 cqe)
+int sib_ucq_move_begin(const struct sib_ucq *ucq, struct sib_ucq_move *move, void *mem, u32 cqe)
 {
-	struct rvt_cq_wc *to = mem;
 	u32 tail = READ_ONCE(ucq->q->tail.val);
-	u32 i, n = 0;
 
 	if (tail >= ucq->size)
 		return -EINVAL;
-	for (i = tail; i != ucq->head; i = ucq_next(ucq, i)) {
-		if (n == cqe)
-			return -EINVAL;
-		to->uqueue[n++] = ucq->q->uqueue[i];
-	}
-	to->head.val = n;
-	ucq->q = to;
-	ucq->size = cqe + 1;
-	ucq->head = n;
+	*move = (struct sib_ucq_move) { .to = mem, .cqe = cqe, .next = tail };
 	return 0;
+}
+
+/**
+ * sib_ucq_move_left - completions still to be copied
+ * @ucq: the queue
+ * @move: state of the move
+ *
+ * Context: any, with the CQ's lock. Return: how many.
+ */
+u32 sib_ucq_move_left(const struct sib_ucq *ucq, const struct sib_ucq_move *move)
+{
+	return ucq->head >= move->next ? ucq->head - move->next :
+					 ucq->head + ucq->size - move->next;
+}
+
+/**
+ * sib_ucq_move_copy - copy completions to the other memory
+ * @ucq: the queue, which nobody else moves
+ * @move: state of the move
+ * @n: how many; sib_ucq_move_left() has said that there are so many
+ *
+ * The CQ's lock is not needed: what is copied does not change, unless the process takes
+ * it out meanwhile, who then has it twice or not at all.
+ *
+ * Context: any. Return: 0; -EINVAL if there are more than the other memory holds.
+ */
+int sib_ucq_move_copy(const struct sib_ucq *ucq, struct sib_ucq_move *move, u32 n)
+{
+	for (; n; n--) {
+		if (move->copied == move->cqe)
+			return -EINVAL;
+		move->to->uqueue[move->copied++] = ucq->q->uqueue[move->next];
+		move->next = ucq_next(ucq, move->next);
+	}
+	return 0;
+}
+
+/**
+ * sib_ucq_move_end - go on with the other memory
+ * @ucq: the queue
+ * @move: state of the move, of which sib_ucq_move_left() is 0
+ *
+ * Context: any, with the CQ's lock.
+ */
+void sib_ucq_move_end(struct sib_ucq *ucq, const struct sib_ucq_move *move)
+{
+	move->to->head.val = move->copied;
+	ucq->q = move->to;
+	ucq->size = move->cqe + 1;
+	ucq->head = move->copied;
 }

@@ -89,7 +89,7 @@ static int send_packet(struct sib_port *port, struct sib_qp *qp, const struct si
 	err = sib_xmit(port, &pkt, gather, src, now);
 	if (err == -EACCES)
 		return IB_WC_LOC_PROT_ERR;
-	if (err)
+	if (err < 0)
 		return err;
 	qp->psn = (qp->psn + 1) & 0xFFFFFF;
 	return IB_WC_SUCCESS;
@@ -135,8 +135,8 @@ static int send_long(struct sib_port *port, struct sib_qp *qp, struct sib_swqe *
  * @wqe: the request
  * @now: jiffies
  *
- * Return: enum ib_wc_status of the completion, or -EAGAIN or -ENOMEM if the
- * request must be tried again later.
+ * Return: enum ib_wc_status of the completion, or -EAGAIN, -EBUSY or -ENOMEM as
+ * sib_xmit() if the request must be tried again later.
  */
 int sib_ud_send(struct sib_port *port, struct sib_qp *qp, struct sib_swqe *wqe,
 		unsigned long now)
@@ -211,15 +211,15 @@ static int place(struct sib_qp *qp, const struct sib_rwqe *wqe, const struct sib
 		 struct sk_buff *skb, unsigned int off, bool *csum_good)
 {
 	u32 avail = min_t(u32, pkt->plen, SIB_OFFLOAD_HLEN);
-	u8 buf[SIB_OFFLOAD_HLEN] __aligned(4);
-	const u8 *header = NULL;
+	u8 header[SIB_OFFLOAD_HLEN] __aligned(4);
 	struct sib_ip ip;
 	__wsum sum = 0;
 	int err;
 
-	if (qp->mem.kernel && qp->ibqp.qp_type == IB_QPT_UD)
-		header = skb_header_pointer(skb, off, avail, buf);
-	if (!header || sib_offload_parse(header, avail, pkt->plen, &ip) || ip.end != pkt->plen)
+	/* a copy: what is in the skb may change while it is looked at */
+	if (!qp->mem.kernel || qp->ibqp.qp_type != IB_QPT_UD ||
+	    skb_copy_bits(skb, off, header, avail) ||
+	    sib_offload_parse(header, avail, pkt->plen, &ip) || ip.end != pkt->plen)
 		return sib_rwqe_scatter(qp, wqe, SIB_GRH_LEN, skb, off, pkt->plen, NULL);
 	err = sib_rwqe_scatter(qp, wqe, SIB_GRH_LEN, skb, off, pkt->plen, &sum);
 	*csum_good = !err && sib_offload_good(header, &ip, sum);

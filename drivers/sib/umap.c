@@ -24,17 +24,18 @@ static struct sib_umap *to_umap(struct rdma_user_mmap_entry *entry)
 static void umap_free(struct sib_umap *map)
 {
 	vfree(map->mem);
+	sib_share_uncharge(map->share, map->size);
 	kfree(map);
 }
 
 /* Consumes the memory if it fails. */
-static int offer(struct sib_umap *map, struct ib_udata *udata, size_t size)
+static int offer(struct sib_umap *map, struct ib_udata *udata)
 {
 	struct sib_ucontext *uc = rdma_udata_to_drv_context(udata, struct sib_ucontext, ibuc);
 	u64 offset;
 	int err;
 
-	err = rdma_user_mmap_entry_insert(&uc->ibuc, &map->entry, size);
+	err = rdma_user_mmap_entry_insert(&uc->ibuc, &map->entry, map->size);
 	if (err) {
 		umap_free(map);
 		return err;
@@ -52,7 +53,7 @@ static int offer(struct sib_umap *map, struct ib_udata *udata, size_t size)
  * @size: bytes; it can only be mapped as a whole
  *
  * Context: process. Return: zeroed memory; -EINVAL if the process does not want to
- * know the offset; -ENOMEM, -EFAULT.
+ * know the offset; -ENOMEM, also if it may not lock so much; -EFAULT.
  */
 struct sib_umap *sib_umap_create(struct ib_udata *udata, size_t size)
 {
@@ -61,15 +62,22 @@ struct sib_umap *sib_umap_create(struct ib_udata *udata, size_t size)
 
 	if (udata->outlen < sizeof(u64))
 		return ERR_PTR(-EINVAL);
-	map = kzalloc(sizeof(*map), GFP_KERNEL);
+	map = kzalloc(sizeof(*map), GFP_KERNEL_ACCOUNT);
 	if (!map)
 		return ERR_PTR(-ENOMEM);
+	err = sib_share_charge(sib_share_of(udata), size);
+	if (err) {
+		kfree(map);
+		return ERR_PTR(err);
+	}
+	map->share = sib_share_of(udata);
+	map->size = size;
 	map->mem = __vmalloc(PAGE_ALIGN(size), GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	if (!map->mem) {
-		kfree(map);
+		umap_free(map);
 		return ERR_PTR(-ENOMEM);
 	}
-	err = offer(map, udata, size);
+	err = offer(map, udata);
 	return err ? ERR_PTR(err) : map;
 }
 

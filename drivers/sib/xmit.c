@@ -98,8 +98,10 @@ void sib_xmit_path(struct sib_port *port, const struct sib_av *av, struct sib_pk
  *
  * A packet the port may not send in its state is discarded and counted.
  *
- * Context: the port context. Return: 0; -EAGAIN if it must wait for the
- * link's window; -ENOMEM; the errno of @gather.
+ * Context: the port context. Return: 1 if it is in the frame under construction, 0 if
+ * it has gone to this port only, or nowhere; -EAGAIN if it must wait for the link's
+ * window; -EBUSY if too many wait to be received by this port; -ENOMEM; the errno of
+ * @gather.
  */
 int sib_xmit(struct sib_port *port, struct sib_pkt *pkt, sib_gather_fn gather,
 	     const void *src, unsigned long now)
@@ -116,6 +118,8 @@ int sib_xmit(struct sib_port *port, struct sib_pkt *pkt, sib_gather_fn gather,
 	pkt->hlen = sib_pkt_hlen(pkt);
 	pkt->pad = -pkt->plen & 3;
 	pkt->len = pkt->hlen + pkt->plen + pkt->pad + SIB_ICRC_LEN;
+	if (loop && !sib_tx_loop_has_room(port))
+		return -EBUSY;
 	if (wire && !may_send(port, pkt)) {
 		sib_xmit_discard(port);
 		return 0;
@@ -152,5 +156,5 @@ int sib_xmit(struct sib_port *port, struct sib_pkt *pkt, sib_gather_fn gather,
 	}
 	if (loop)
 		sib_tx_loop(port, skb, va, pkt->len);
-	return 0;
+	return wire;
 }

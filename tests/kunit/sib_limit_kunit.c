@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Numbers of objects: as many as are advertised, and not one more.
+ * Numbers of objects: as many as are advertised, and not one more; of these, what a
+ * process may have, and what the kernel has in any case.
  */
 #include <kunit/test.h>
 #include <linux/module.h>
@@ -10,7 +11,8 @@
 static void exhaust(struct kunit *test)
 {
 	static const enum sib_kind kinds[] = {
-		SIB_KIND_AH, SIB_KIND_CQ, SIB_KIND_MR, SIB_KIND_PD, SIB_KIND_QP, SIB_KIND_SRQ,
+		SIB_KIND_AH, SIB_KIND_CQ, SIB_KIND_MCAST, SIB_KIND_MR, SIB_KIND_PD, SIB_KIND_QP,
+		SIB_KIND_SRQ,
 	};
 	struct sib_limit limit = {};
 	int i, n;
@@ -19,9 +21,9 @@ static void exhaust(struct kunit *test)
 	for (i = 0; i < SIB_KINDS; i++) {
 		KUNIT_ASSERT_GT(test, sib_limit_max(kinds[i]), 0);
 		for (n = 0; n < sib_limit_max(kinds[i]); n++)
-			KUNIT_ASSERT_EQ(test, sib_limit_take(&limit, kinds[i]), 0);
-		KUNIT_EXPECT_EQ(test, sib_limit_take(&limit, kinds[i]), -ENOMEM);
-		KUNIT_EXPECT_EQ(test, sib_limit_take(&limit, kinds[i]), -ENOMEM);
+			KUNIT_ASSERT_EQ(test, sib_limit_take(&limit, NULL, kinds[i]), 0);
+		KUNIT_EXPECT_EQ(test, sib_limit_take(&limit, NULL, kinds[i]), -ENOMEM);
+		KUNIT_EXPECT_EQ(test, sib_limit_take(&limit, NULL, kinds[i]), -ENOMEM);
 	}
 }
 
@@ -32,17 +34,48 @@ static void give_back(struct kunit *test)
 	int n;
 
 	for (n = 0; n < sib_limit_max(SIB_KIND_PD); n++)
-		KUNIT_ASSERT_EQ(test, sib_limit_take(&limit, SIB_KIND_PD), 0);
-	KUNIT_EXPECT_EQ(test, sib_limit_take(&limit, SIB_KIND_PD), -ENOMEM);
-	KUNIT_EXPECT_EQ(test, sib_limit_take(&limit, SIB_KIND_QP), 0);
-	sib_limit_give(&limit, SIB_KIND_PD);
-	KUNIT_EXPECT_EQ(test, sib_limit_take(&limit, SIB_KIND_PD), 0);
-	KUNIT_EXPECT_EQ(test, sib_limit_take(&limit, SIB_KIND_PD), -ENOMEM);
+		KUNIT_ASSERT_EQ(test, sib_limit_take(&limit, NULL, SIB_KIND_PD), 0);
+	KUNIT_EXPECT_EQ(test, sib_limit_take(&limit, NULL, SIB_KIND_PD), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, sib_limit_take(&limit, NULL, SIB_KIND_QP), 0);
+	sib_limit_give(&limit, NULL, SIB_KIND_PD);
+	KUNIT_EXPECT_EQ(test, sib_limit_take(&limit, NULL, SIB_KIND_PD), 0);
+	KUNIT_EXPECT_EQ(test, sib_limit_take(&limit, NULL, SIB_KIND_PD), -ENOMEM);
+}
+
+/* Take for a process what can be had, and return how much that was. */
+static int take_all(struct sib_limit *limit, struct sib_share *share, enum sib_kind kind)
+{
+	int n = 0;
+
+	while (!sib_limit_take(limit, share, kind))
+		n++;
+	return n;
+}
+
+/* One process has half, all together leave an eighth, which is the kernel's. */
+static void processes(struct kunit *test)
+{
+	struct sib_share one = {}, other = {}, third = {};
+	int max = sib_limit_max(SIB_KIND_QP), i;
+	struct sib_limit limit = {};
+
+	KUNIT_EXPECT_EQ(test, take_all(&limit, &one, SIB_KIND_QP), max / 2);
+	KUNIT_EXPECT_EQ(test, take_all(&limit, &other, SIB_KIND_QP), max / 2 - max / 8);
+	KUNIT_EXPECT_EQ(test, take_all(&limit, &third, SIB_KIND_QP), 0);
+	KUNIT_EXPECT_EQ(test, take_all(&limit, &third, SIB_KIND_PD), max / 2);
+	KUNIT_EXPECT_EQ(test, take_all(&limit, NULL, SIB_KIND_QP), max / 8);
+	sib_limit_give(&limit, &one, SIB_KIND_QP);
+	KUNIT_EXPECT_EQ(test, take_all(&limit, &third, SIB_KIND_QP), 1);
+	for (i = 0; i < SIB_KINDS; i++)
+		KUNIT_EXPECT_EQ(test, atomic_read(&limit.by_processes[i]),
+				atomic_read(&one.used[i]) + atomic_read(&other.used[i]) +
+				atomic_read(&third.used[i]));
 }
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(exhaust),
 	KUNIT_CASE(give_back),
+	KUNIT_CASE(processes),
 	{}
 };
 

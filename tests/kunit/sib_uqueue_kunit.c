@@ -88,6 +88,19 @@ static bool post(struct world *w, u64 wr_id, u32 num_sge)
 	return true;
 }
 
+/* To other memory, as a CQ is resized */
+static int move(struct sib_ucq *ucq, void *mem, u32 cqe)
+{
+	struct sib_ucq_move m;
+	int err = sib_ucq_move_begin(ucq, &m, mem, cqe);
+
+	if (!err)
+		err = sib_ucq_move_copy(ucq, &m, sib_ucq_move_left(ucq, &m));
+	if (!err)
+		sib_ucq_move_end(ucq, &m);
+	return err;
+}
+
 static void completions_wrap(struct kunit *test)
 {
 	struct world *w = test->priv;
@@ -190,18 +203,50 @@ static void resize(struct kunit *test)
 	w->ucq.q->tail.val = ENTRIES - 1;
 	for (n = 0; n < ENTRIES; n++)
 		KUNIT_ASSERT_EQ(test, add(w, n), 0);
-	KUNIT_EXPECT_EQ(test, sib_ucq_move(&w->ucq, smaller, 1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, move(&w->ucq, smaller, 1), -EINVAL);
 	for (n = 0; n < ARRAY_SIZE(nonsense); n++) {
 		w->ucq.q->tail.val = nonsense[n];
-		KUNIT_EXPECT_EQ(test, sib_ucq_move(&w->ucq, larger, ENTRIES + 2), -EINVAL);
+		KUNIT_EXPECT_EQ(test, move(&w->ucq, larger, ENTRIES + 2), -EINVAL);
 	}
 	KUNIT_EXPECT_PTR_EQ(test, (void *)w->ucq.q, before);
 	w->ucq.q->tail.val = ENTRIES - 1;
-	KUNIT_ASSERT_EQ(test, sib_ucq_move(&w->ucq, larger, ENTRIES + 2), 0);
+	KUNIT_ASSERT_EQ(test, move(&w->ucq, larger, ENTRIES + 2), 0);
 	KUNIT_ASSERT_EQ(test, add(w, ENTRIES), 0);
 	KUNIT_ASSERT_EQ(test, add(w, ENTRIES + 1), 0);
 	KUNIT_EXPECT_EQ(test, add(w, ENTRIES + 2), -ENOSPC);
 	for (n = 0; n < ENTRIES + 2; n++) {
+		KUNIT_ASSERT_TRUE(test, poll(w, &wr_id));
+		KUNIT_EXPECT_EQ(test, wr_id, (u64)n);
+	}
+	KUNIT_EXPECT_FALSE(test, poll(w, &wr_id));
+}
+
+/* Completions are added, and the process moves its tail, between two copies. */
+static void completions_added_while_moving(struct kunit *test)
+{
+	struct world *w = test->priv;
+	void *mem = kunit_kzalloc(test, sib_ucq_bytes(ENTRIES), GFP_KERNEL);
+	struct sib_ucq_move m;
+	u64 wr_id;
+	int n;
+
+	KUNIT_ASSERT_NOT_NULL(test, mem);
+	w->ucq.head = ENTRIES;	/* the next is at the beginning */
+	w->ucq.q->tail.val = ENTRIES;
+	KUNIT_ASSERT_EQ(test, add(w, 0), 0);
+	KUNIT_ASSERT_EQ(test, sib_ucq_move_begin(&w->ucq, &m, mem, ENTRIES), 0);
+	KUNIT_EXPECT_EQ(test, sib_ucq_move_left(&w->ucq, &m), 1U);
+	KUNIT_ASSERT_EQ(test, sib_ucq_move_copy(&w->ucq, &m, 1), 0);
+	KUNIT_ASSERT_EQ(test, add(w, 1), 0);
+	KUNIT_ASSERT_EQ(test, add(w, 2), 0);
+	KUNIT_EXPECT_EQ(test, sib_ucq_move_left(&w->ucq, &m), 2U);
+	KUNIT_ASSERT_EQ(test, sib_ucq_move_copy(&w->ucq, &m, 2), 0);
+	/* as if all had been polled: there is room, but not in the other memory */
+	w->ucq.q->tail.val = w->ucq.head;
+	KUNIT_ASSERT_EQ(test, add(w, 3), 0);
+	KUNIT_EXPECT_EQ(test, sib_ucq_move_copy(&w->ucq, &m, 1), -EINVAL);
+	sib_ucq_move_end(&w->ucq, &m);
+	for (n = 0; n < ENTRIES; n++) {
 		KUNIT_ASSERT_TRUE(test, poll(w, &wr_id));
 		KUNIT_EXPECT_EQ(test, wr_id, (u64)n);
 	}
@@ -347,6 +392,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(bad_tail_is_full),
 	KUNIT_CASE(head_is_the_kernels),
 	KUNIT_CASE(resize),
+	KUNIT_CASE(completions_added_while_moving),
 	KUNIT_CASE(requests_wrap),
 	KUNIT_CASE(request_is_copied),
 	KUNIT_CASE(length_does_not_wrap),
