@@ -8,7 +8,7 @@ interface as "ib0 NAME".
 # What grows all the time on a healthy link with a subnet manager, and what an
 # end that answers late (emulated hosts may) makes grow: retransmission.
 LIVELY = {"link_tx_data", "link_rx_data", "link_tx_ack", "link_rx_ack", "link_tx_hello",
-          "link_rx_hello", "lifespan", "link_window_full", "tx_loop", "link_retransmit",
+          "link_rx_hello", "lifespan", "link_window_full", "tx_loop", "tx_loop_full", "link_retransmit",
           "link_rto", "link_rx_dup", "link_rx_reorder", "link_gap_sent", "link_gap_rcvd",
           "ib0 rx_bytes", "ib0 tx_bytes", "ib0 tx_packets"}
 # Consequences that a case may have besides its own counter.

@@ -8,6 +8,7 @@
 source "$STACK/lib.sh"
 
 stack_up
+grep -q 'max_vl_num:.*8 (4)' <(ibv_devinfo -v -d sib0) || fail "$(ibv_devinfo -v -d sib0)"
 pingpong ibv_rc_pingpong -e -n 300 -c
 pingpong ibv_rc_pingpong -e -n 50 -s 65536 -m 4096
 pingpong ibv_uc_pingpong -e -n 300 -c
