@@ -7,6 +7,7 @@
 #include <linux/bitops.h>
 #include <net/checksum.h>
 
+#include "cover.h"
 #include "sib.h"
 
 static struct sib_port *sma_to_port(struct sib_sma *sma)
@@ -93,14 +94,19 @@ int sib_process_mad(struct ib_device *ibdev, int flags, u32 port_num, const stru
 	switch (in->mad_hdr.mgmt_class) {
 	case IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE:
 	case IB_MGMT_CLASS_SUBN_LID_ROUTED:
+		sib_cover_start();
 		ret = sib_sma_process(&port->sma, !(flags & IB_MAD_IGNORE_MKEY),
 				      wc ? wc->slid : 0, (const struct ib_smp *)in,
 				      (struct ib_smp *)out, jiffies);
+		sib_cover_stop();
 		sib_port_kick(port);	/* a trap may have become due */
 		return ret;
 	case IB_MGMT_CLASS_PERF_MGMT:
+		sib_cover_start();
 		sib_port_pma_refresh(port);
-		return sib_pma_process(&port->pma, in, out);
+		ret = sib_pma_process(&port->pma, in, out);
+		sib_cover_stop();
+		return ret;
 	default:
 		return IB_MAD_RESULT_SUCCESS;
 	}

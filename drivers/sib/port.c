@@ -14,6 +14,7 @@
 #include <linux/sizes.h>
 #include <net/pkt_sched.h>
 
+#include "cover.h"
 #include "sib.h"
 
 /* Frames that may wait for the tasklet */
@@ -120,6 +121,7 @@ static int sib_rcv(struct sk_buff *skb, struct net_device *dev, struct packet_ty
 		   struct net_device *orig)
 {
 	struct sib_port *port = container_of(pt, struct sib_port, pt);
+	bool taken;
 
 	skb = skb_share_check(skb, GFP_ATOMIC);
 	if (!skb)
@@ -133,7 +135,10 @@ static int sib_rcv(struct sk_buff *skb, struct net_device *dev, struct packet_ty
 		kfree_skb(skb);
 		return NET_RX_DROP;
 	}
-	if (!frame_rx_at_once(port, skb)) {
+	sib_cover_start();
+	taken = frame_rx_at_once(port, skb);
+	sib_cover_stop();
+	if (!taken) {
 		spin_lock(&port->rxq.lock);
 		__skb_queue_tail(&port->rxq, skb);
 		spin_unlock(&port->rxq.lock);
@@ -309,6 +314,7 @@ static void port_task(struct tasklet_struct *t)
 	unsigned long now = jiffies;
 	bool more;
 
+	sib_cover_start();
 	set_bit(RUN_ACTIVE, &port->run);
 	clear_bit(RUN_AGAIN, &port->run);
 	smp_mb__after_atomic();		/* look for work only now */
@@ -333,6 +339,7 @@ static void port_task(struct tasklet_struct *t)
 	if (more || test_bit(RUN_AGAIN, &port->run) || !skb_queue_empty_lockless(&port->rxq) ||
 	    !skb_queue_empty_lockless(&port->loopq))
 		tasklet_schedule(&port->task);
+	sib_cover_stop();
 }
 
 /**
