@@ -5,7 +5,7 @@ SHELL := /bin/bash
 KERNELS := 6.1 6.12
 
 .PHONY: help demo check test test-full test-features modules unit test-kunit test-debug test-packages guests vm bench bench-ha bench-fabric bench-rxe bench-insn bench-loop \
-	test-connected test-ha test-fuzz test-verbs \
+	test-connected test-ha test-fuzz test-fuzz-planted test-verbs \
 	lab-up lab-down lab-status lab-shell \
 	bootstrap format clean install uninstall
 
@@ -39,7 +39,7 @@ test-kunit: bootstrap ## kernel unit tests, on a debug kernel
 	@scripts/run-tests kunit
 
 test-debug: bootstrap ## everything on kernels with KASAN, lockdep and kmemleak
-	@scripts/run-tests kunit stack verbs debug
+	@scripts/run-tests kunit stack fuzz-kernel verbs debug
 
 test-packages: bootstrap ## packages: built, installed, booted with, removed
 	@scripts/bootstrap packages
@@ -81,8 +81,12 @@ test-ha: bootstrap ## ipoib-ha while ports fail in all ways (HA="--kernel 6.1 --
 test-connected: bootstrap ## connected mode with either driver on either host, as a table (CONNECTED="--kernel 6.1")
 	@/usr/bin/python3 -m pytest -v -p no:cacheprovider tests/vm -m connected --full $(CONNECTED)
 
-test-fuzz: bootstrap ## each fuzz target for a minute (FUZZ="--seconds 3600 link")
+test-fuzz: bootstrap ## fuzz targets, in user space a minute each (FUZZ="--seconds 3600 link"), of the kernel ten
 	@tests/fuzz/run --build $(FUZZ)
+	@tests/fuzz/kernel/run --seconds 600 $(KERNEL_FUZZ)
+
+test-fuzz-planted: bootstrap ## faults planted into sib, each found by its fuzz target within ten minutes
+	@tests/fuzz/kernel/run --seconds 600 --planted all $(KERNEL_FUZZ)
 
 test-features: bootstrap ## ib_ipoib beside the kernel's driver, with the tests that prove it (FEATURES=--last)
 	@scripts/bootstrap features

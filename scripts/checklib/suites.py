@@ -103,6 +103,12 @@ def _uml_suites():
                      levels=(FULL,)),
         kernel_suite("stack-long", "scenarios that take long, on a debug kernel", 6 * 3600,
                      "stack", "--long", levels=(FULL,)),
+        Suite("fuzz-kernel", "fuzz targets in a debug kernel, a minute each", "tests/fuzz/kernel/run",
+              [["tests/fuzz/kernel/run", "--seconds", "60", "--junit", LOGS / "fuzz-kernel.xml"]], 3600,
+              levels=(FULL,)),
+        Suite("fuzz-planted", "faults planted into sib, found by fuzzing", "tests/fuzz/kernel/run",
+              [["tests/fuzz/kernel/run", "--seconds", "600", "--planted", "all", "--junit",
+                LOGS / "fuzz-planted.xml"]], 3 * 3600, levels=(FULL,)),
         Suite("verbs", "verbs programs, all, in one debug kernel", "scripts/verbs", [verbs], 3600,
               levels=(FULL,)),
     ]
