@@ -27,7 +27,8 @@ def write_tree(target, inputs, folder=TREE):
     """Keep inputs in the tree, the short ones first."""
     chosen = sorted(set(inputs), key=lambda data: (len(data), data))[:MOST]
     folder.mkdir(exist_ok=True)
-    lines = [f"# Inputs of the target {target}, each a line of octets: what run --keep has chosen"]
+    lines = ["# SPDX-License-Identifier: GPL-2.0-only OR MIT",
+             f"# Inputs of the target {target}, each a line of octets: what run --keep has chosen"]
     (folder / target).write_text("\n".join(lines + [data.hex() for data in chosen]) + "\n",
                                  encoding="ascii")
 
