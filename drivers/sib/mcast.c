@@ -8,10 +8,12 @@
 
 #include "sib.h"
 
-static struct hlist_head *bucket(struct sib_port *port, const union ib_gid *gid)
+static struct hlist_head *bucket(struct sib_port *port, const union ib_gid *gid, u16 lid)
 {
-	/* a process chooses its groups: not such that they are all in one place */
-	return &port->mcast[jhash(gid->raw, sizeof(gid->raw), port->mcast_seed) % SIB_MCAST_HASH];
+	u32 hash = jhash(gid->raw, sizeof(gid->raw), port->mcast_seed);
+
+	/* a process chooses both: not such that its groups are all in one place */
+	return &port->mcast[jhash_1word(lid, hash) % SIB_MCAST_HASH];
 }
 
 static bool is(const struct sib_mcast *mc, const union ib_gid *gid, u16 lid)
@@ -33,7 +35,7 @@ static struct members count(struct sib_port *port, const union ib_gid *gid, u16 
 	struct sib_mcast *mc;
 
 	lockdep_assert_held(&port->lock);
-	hlist_for_each_entry(mc, bucket(port, gid), node) {
+	hlist_for_each_entry(mc, bucket(port, gid, lid), node) {
 		if (!is(mc, gid, lid))
 			continue;
 		n.all++;
@@ -49,7 +51,7 @@ static struct sib_mcast *find(struct sib_port *port, const struct sib_qp *qp,
 	struct sib_mcast *mc;
 
 	lockdep_assert_held(&port->lock);
-	hlist_for_each_entry(mc, bucket(port, gid), node)
+	hlist_for_each_entry(mc, bucket(port, gid, lid), node)
 		if (mc->qp == qp && is(mc, gid, lid))
 			return mc;
 	return NULL;
@@ -58,10 +60,10 @@ static struct sib_mcast *find(struct sib_port *port, const struct sib_qp *qp,
 /* Whether a group with these members takes no other one of @share */
 static bool is_full(const struct members *n, const struct sib_share *share)
 {
-	if (!share)
-		return n->all >= SIB_MAX_MCAST_QP;
-	return n->of_process >= sib_limit_of_process(SIB_MAX_MCAST_QP) ||
-	       n->of_processes >= sib_limit_of_processes(SIB_MAX_MCAST_QP);
+	if (n->all >= SIB_MAX_MCAST_QP)
+		return true;
+	return share && (n->of_process >= sib_limit_of_process(SIB_MAX_MCAST_QP) ||
+			 n->of_processes >= sib_limit_of_processes(SIB_MAX_MCAST_QP));
 }
 
 /* Attach a QP. Returns 0; -EEXIST if it is attached already; -ENOMEM. */
@@ -80,7 +82,7 @@ static int attach(struct sib_dev *dev, struct sib_mcast *mc)
 	if (share && !n.of_process && sib_limit_take(&dev->limit, share, SIB_KIND_MCAST))
 		return -ENOMEM;
 	port->mcast_groups += !n.all;
-	hlist_add_head(&mc->node, bucket(port, &mc->mgid));
+	hlist_add_head(&mc->node, bucket(port, &mc->mgid, mc->mlid));
 	mc->qp->mcast++;
 	return 0;
 }
@@ -166,7 +168,7 @@ bool sib_mcast_any(struct sib_port *port, const union ib_gid *gid, u16 lid)
 	struct sib_mcast *mc;
 
 	lockdep_assert_held(&port->lock);
-	hlist_for_each_entry(mc, bucket(port, gid), node)
+	hlist_for_each_entry(mc, bucket(port, gid, lid), node)
 		if (is(mc, gid, lid))
 			return true;
 	return false;
@@ -201,7 +203,7 @@ bool sib_mcast_recv(struct sib_port *port, const struct sib_pkt *pkt, struct sk_
 	bool any = false;
 
 	lockdep_assert_held(&port->lock);
-	hlist_for_each_entry(mc, bucket(port, &pkt->ghdr.dgid), node) {
+	hlist_for_each_entry(mc, bucket(port, &pkt->ghdr.dgid, pkt->dlid), node) {
 		if (!is(mc, &pkt->ghdr.dgid, pkt->dlid))
 			continue;
 		any = true;

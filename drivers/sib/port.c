@@ -109,7 +109,8 @@ static bool frame_rx_at_once(struct sib_port *port, struct sk_buff *skb)
 
 	if (!skb_queue_empty_lockless(&port->rxq) || !spin_trylock(&port->lock))
 		return false;
-	alone = skb_queue_empty_lockless(&port->rxq) && port->rx_left > 0;
+	alone = skb_queue_empty_lockless(&port->rxq) && port->rx_left > 0 &&
+		port->copies_left > 0;
 	if (alone)
 		frame_rx(port, skb, jiffies);
 	spin_unlock(&port->lock);

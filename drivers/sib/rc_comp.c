@@ -9,6 +9,12 @@
  */
 #include "sib.h"
 
+/* Whether a request sends nothing, and was executed before going back */
+static bool was_executed(const struct sib_swqe *wqe)
+{
+	return wqe->rc.flags == SIB_RC_STARTED && wqe->rc.psn == wqe->rc.end;
+}
+
 /**
  * sib_rc_reap - complete what is acknowledged
  * @rc: the QP; if its next request can only fail, it is in error when this
@@ -19,9 +25,10 @@ void sib_rc_reap(struct sib_rc *rc)
 	struct sib_rc_req *req = &rc->req;
 	struct sib_swqe *wqe;
 
-	while (req->cur && (wqe = rc->ops->wqe(rc, 0)) &&
+	while ((wqe = rc->ops->wqe(rc, 0)) && (req->cur || was_executed(wqe)) &&
 	       sib_psn_diff(req->una, wqe->rc.end) >= 0) {
-		req->cur--;
+		if (req->cur)
+			req->cur--;
 		rc->ops->complete(rc, wqe, IB_WC_SUCCESS);
 	}
 	if (req->on && !req->cur) {

@@ -317,7 +317,7 @@ struct sib_mcast {
  *	@lock
  * @qps: QPs by number; guarded by @lock for lookup, own lock for changes
  * @qp_next: where the search for a free QP number starts
- * @mcast: attached groups, hashed by MGID; guarded by @lock
+ * @mcast: attached groups, hashed by MGID and MLID; guarded by @lock
  * @mcast_seed: of that hash; constant
  * @mcast_groups: how many different ones; guarded by @lock
  * @sma: management attributes; own lock

@@ -303,6 +303,30 @@ static void local_request_last_after_timeout(struct kunit *test)
 	expect_nothing(e);
 }
 
+/*
+ * Likewise, with a READ behind it whose response arrives at once as well: it is not taken
+ * for one to the registration.
+ */
+static void local_request_between_after_timeout(struct kunit *test)
+{
+	struct sib_pkt pkt = { .opcode = SIB_OP_ACK, .psn = at(0),
+			       .syndrome = SIB_AETH_ACK | SIB_CREDIT_UNLIMITED };
+	struct end *e = start_end(test);
+
+	post(e, IB_WR_SEND, 0, 3);
+	post(e, IB_WR_REG_MR, 0, 0);
+	post(e, IB_WR_RDMA_READ, 0, 8);
+	run(e);
+	flush(e);
+	e->now += e->rc.cfg.timeout;
+	sib_rc_timer(&e->rc, e->now);
+	/* both before anything is sent again */
+	sib_rc_response(&e->rc, &pkt, NULL, e->now);
+	read_response(e, SIB_OP_READ_ONLY, at(1), 8);
+	done(e, 3, IB_WC_SUCCESS);
+	expect_nothing(e);
+}
+
 /* The limit becomes 0 (SQD to SQD) when a READ has its PSNs: it is finished. */
 static void read_limit_lowered(struct kunit *test)
 {
@@ -408,6 +432,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(local_error_waits),
 	KUNIT_CASE(local_requests),
 	KUNIT_CASE(local_request_last_after_timeout),
+	KUNIT_CASE(local_request_between_after_timeout),
 	KUNIT_CASE(read_limit_lowered),
 	KUNIT_CASE(window),
 	KUNIT_CASE(back_pressure),
