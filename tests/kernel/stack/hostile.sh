@@ -87,7 +87,7 @@ wait_for 20 gone /sys/class/net/tap7
 
 step "HCAs made and deleted by two at once"
 ip link add vc type veth peer name vd
-for _ in {1..40}; do
+for _ in {1..10}; do
 	rdma link add sib8 type sib netdev vc 2>/dev/null &
 	adding=$!
 	# rtnl is in demand, so that the one that adds waits for it
