@@ -21,11 +21,11 @@ sys.path[:0] = [str(HERE), str(HERE.parent), str(TOP / "scripts")]
 
 import journal  # noqa: E402
 import splat  # noqa: E402
+from checklib import programs  # noqa: E402
 from kernellib import build  # noqa: E402
 
 WORK = TOP / "build/fuzz-kernel"
 UML_RUN = TOP / "scripts/uml-run"
-CMAKE = TOP / "build/cmake"
 LONGEST = 512           # octets of an input
 HANG_SECONDS = 60       # without a further input, and the kernel hangs
 BOOT_SECONDS = 60
@@ -78,17 +78,13 @@ class Outcome:
         return NUMBERS.sub("N", self.what)
 
 
-def build_program(target, jobs):
+def build_program(target):
     """Build the target's program; its path."""
-    commands = [["cmake", "--build", CMAKE, "-j", str(jobs), "--target", f"kernel-{target}-fuzz"]]
-    if not (CMAKE / "build.ninja").exists():
-        commands.insert(0, ["cmake", "-S", TOP, "-B", CMAKE, "-G", "Ninja"])
-    for command in commands:
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              check=False)
-        if done.returncode:
-            raise Trouble(f"kernel-{target}-fuzz does not build:\n{done.stdout[-4000:]}")
-    return CMAKE / f"bin/kernel-{target}-fuzz"
+    try:
+        programs.build([f"kernel-{target}-fuzz"])
+    except RuntimeError as error:
+        raise Trouble(str(error)) from error
+    return programs.BIN / f"kernel-{target}-fuzz"
 
 
 def build_module(tree, sources, name, jobs):
