@@ -140,15 +140,23 @@ static void wait_for_loop(struct sib_port *port, struct sib_qp *qp)
  * sib_tx_loop_wake - packets to this port have been received: their senders may go on
  * @port: the port, locked
  *
- * Not before half of the room is free, so that each can send several.
+ * Not before half of the room is free, so that each can send several. They come before
+ * those that have sent since and queue up again, or these would take all the room each
+ * time; only QP0 stays first.
  */
 void sib_tx_loop_wake(struct sib_port *port)
 {
+	struct list_head *before = &port->tx_list;
+	struct sib_qp *first;
+
 	lockdep_assert_held(&port->lock);
 	if (list_empty(&port->loop_wait) || skb_queue_len(&port->loopq) > LOOPQ_MAX / 2)
 		return;
 	spin_lock_irq(&port->tx_lock);
-	list_splice_tail_init(&port->loop_wait, &port->tx_list);
+	first = list_first_entry_or_null(&port->tx_list, struct sib_qp, tx);
+	if (first && first->ibqp.qp_type == IB_QPT_SMI)
+		before = &first->tx;
+	list_splice_init(&port->loop_wait, before);
 	spin_unlock_irq(&port->tx_lock);
 }
 
