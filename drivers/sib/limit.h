@@ -52,12 +52,17 @@ struct sib_limit {
  * @mm: its address space, which says who it is and counts what it has locked
  * @contexts: how often it has opened the device
  * @used: objects, by kind
+ * @copies_turn: the sib_port.copies_turn that @copies_left is of; guarded by port->lock
+ * @copies_left: octets of packets to groups that may still be copied to it then; guarded by
+ *	port->lock
  */
 struct sib_share {
 	struct list_head list;
 	struct mm_struct *mm;
 	refcount_t contexts;
 	atomic_t used[SIB_KINDS];
+	u64 copies_turn;
+	s32 copies_left;
 };
 
 void sib_limit_init(struct sib_limit *limit);

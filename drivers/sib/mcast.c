@@ -174,15 +174,29 @@ bool sib_mcast_any(struct sib_port *port, const union ib_gid *gid, u16 lid)
 	return false;
 }
 
-/* Whether a process gets a copy in this run */
-static bool may_copy(struct sib_port *port, const struct sib_pkt *pkt)
+/* Whether more may be copied to a process now, after what it and others have got */
+static bool may_copy(struct sib_port *port, struct sib_share *share)
 {
-	if (port->copies_left <= 0) {
-		port->stats.rx_mcast_limit++;
-		return false;
+	if (share->copies_turn != port->copies_turn) {
+		share->copies_turn = port->copies_turn;
+		share->copies_left = sib_limit_of_process(SIB_COPY_BUDGET);
 	}
+	if (port->copies_left > 0 && share->copies_left > 0)
+		return true;
+	port->stats.rx_mcast_limit++;
+	return false;
+}
+
+/* A packet for a QP of a process: only what is copied counts. */
+static void recv_limited(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt *pkt,
+			 struct sk_buff *skb, unsigned int off)
+{
+	struct sib_share *share = qp->share;
+
+	if (!may_copy(port, share) || !sib_ud_recv(port, qp, pkt, skb, off))
+		return;
 	port->copies_left -= pkt->len;
-	return true;
+	share->copies_left -= pkt->len;
 }
 
 /**
@@ -192,7 +206,8 @@ static bool may_copy(struct sib_port *port, const struct sib_pkt *pkt)
  * @skb: where its payload is
  * @off: at which offset
  *
- * The kernel's QPs get it in any case, those of processes as long as the run may copy.
+ * The kernel's QPs get it in any case, those of processes as long as the port may copy
+ * (SIB_COPY_BUDGET): half of that for one of them, so that the others get something, too.
  *
  * Return: false if there is none.
  */
@@ -207,7 +222,9 @@ bool sib_mcast_recv(struct sib_port *port, const struct sib_pkt *pkt, struct sk_
 		if (!is(mc, &pkt->ghdr.dgid, pkt->dlid))
 			continue;
 		any = true;
-		if (!mc->qp->share || may_copy(port, pkt))
+		if (mc->qp->share)
+			recv_limited(port, mc->qp, pkt, skb, off);
+		else
 			sib_ud_recv(port, mc->qp, pkt, skb, off);
 	}
 	return any;

@@ -25,12 +25,6 @@
  * those of this port have a budget each, so that neither keeps the other waiting.
  */
 #define RX_BUDGET	64
-/*
- * Octets copied to processes for groups in a run: a packet has as many copies as there
- * are QPs, 256 at most, and a frame as many packets. An HCA that cannot keep up with
- * copying drops, as multicast is unreliable; the kernel's QPs always get theirs.
- */
-#define COPY_BUDGET	SZ_2M
 
 /* What the SM does to the link takes effect after this */
 #define PHYS_DELAY_MS	20
@@ -264,12 +258,19 @@ static void link_follow(struct sib_port *port, unsigned long now)
 		link_stop(port);
 }
 
+static void copies_renew(struct sib_port *port)
+{
+	port->copies_left = SIB_COPY_BUDGET;
+	port->copies_turn++;
+}
+
 /* Who has added a frame since has this run once more. */
 static void port_rx(struct sib_port *port, unsigned long now)
 {
 	struct sk_buff *skb;
 
-	while (port->rx_left > 0 && !skb_queue_empty_lockless(&port->rxq)) {
+	while (port->rx_left > 0 && port->copies_left > 0 &&
+	       !skb_queue_empty_lockless(&port->rxq)) {
 		spin_lock(&port->rxq.lock);
 		skb = __skb_dequeue(&port->rxq);
 		spin_unlock(&port->rxq.lock);
@@ -284,7 +285,8 @@ static bool port_loop(struct sib_port *port)
 	struct sk_buff *skb;
 	int n;
 
-	for (n = 0; n < RX_BUDGET && (skb = __skb_dequeue(&port->loopq)); n++) {
+	for (n = 0; n < RX_BUDGET && port->copies_left > 0 &&
+	     (skb = __skb_dequeue(&port->loopq)); n++) {
 		sib_rx_packet(port, skb, 0, skb->len);
 		consume_skb(skb);
 	}
@@ -322,13 +324,14 @@ static void port_task(struct tasklet_struct *t)
 	spin_lock(&port->lock);
 	link_follow(port, now);
 	port->rx_left = RX_BUDGET;
-	port->copies_left = COPY_BUDGET;
+	copies_renew(port);
 	port_rx(port, now);
 	sib_link_timer(&port->link, now);
 	sib_trap_run(&port->sma, now);
 	sib_rc_timers(port, now);
 	sib_late_run(port, now);
 	more = sib_tx_run(port, NULL, now);
+	copies_renew(port);
 	more |= port_loop(port);
 	sib_link_flush(&port->link, now);
 	timer_follow(port, now);
@@ -483,7 +486,7 @@ void sib_port_init(struct sib_port *port, __be64 guid)
 	xa_init_flags(&port->qps, XA_FLAGS_ALLOC);
 	port->enabled = true;
 	port->rx_left = RX_BUDGET;
-	port->copies_left = COPY_BUDGET;
+	port->copies_left = SIB_COPY_BUDGET;
 	tasklet_setup(&port->task, port_task);
 	timer_setup(&port->timer, port_timer, 0);
 	sib_sma_init(&port->sma, &sib_mad_sma_ops, guid);

@@ -9,6 +9,7 @@
 #include <linux/interrupt.h>
 #include <linux/list.h>
 #include <linux/netdevice.h>
+#include <linux/sizes.h>
 #include <linux/skbuff.h>
 #include <linux/spinlock.h>
 #include <linux/timer.h>
@@ -24,6 +25,13 @@ struct sib_qp;
 
 #define SIB_MCAST_HASH		1024
 #define SIB_TX_PAGES		4
+/*
+ * Octets copied to processes for groups in a run, of what comes from the cable and once more
+ * of what this port has sent: a packet has as many copies as there are QPs, 256 at most, and
+ * a frame as many packets. An HCA that cannot keep up with
+ * copying drops, as multicast is unreliable; the kernel's QPs always get theirs.
+ */
+#define SIB_COPY_BUDGET		SZ_2M
 
 /* struct sib_stats - drops and errors above the link, written in port context */
 struct sib_stats {
@@ -68,8 +76,9 @@ struct sib_stats {
  * @pt: receive hook on @lower
  * @rx_left: packets and frames still to be taken from the cable until the next run;
  *	guarded by @lock
- * @copies_left: octets of packets to groups still to be copied to processes until then;
+ * @copies_left: octets of packets to groups that may still be copied to processes now;
  *	guarded by @lock
+ * @copies_turn: counts how often @copies_left was renewed; guarded by @lock
  * @rxq: frames received, not yet seen by the link; own lock, taken with softirqs off
  * @loopq: IB packets to this port itself; limited by tx.c, guarded by @lock
  * @frame: frame under construction, NULL if none; guarded by @lock
@@ -117,6 +126,7 @@ struct sib_port {
 	struct packet_type pt;
 	int rx_left;
 	s32 copies_left;
+	u64 copies_turn;
 	struct sk_buff_head rxq;
 	struct sk_buff_head loopq;
 	struct sk_buff *frame;

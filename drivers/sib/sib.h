@@ -335,7 +335,7 @@ int sib_xmit(struct sib_port *port, struct sib_pkt *pkt, sib_gather_fn gather,
 /* ud.c */
 int sib_ud_send(struct sib_port *port, struct sib_qp *qp, struct sib_swqe *wqe,
 		unsigned long now);
-void sib_ud_recv(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt *pkt,
+bool sib_ud_recv(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt *pkt,
 		 struct sk_buff *skb, unsigned int off);
 
 /* rc_qp.c */

@@ -242,8 +242,10 @@ static void no_buffer(struct sib_port *port, struct sib_qp *qp)
  * @off: at which offset
  *
  * What does not fit the QP is dropped and counted.
+ *
+ * Return: true if it was copied, or tried to be.
  */
-void sib_ud_recv(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt *pkt,
+bool sib_ud_recv(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt *pkt,
 		 struct sk_buff *skb, unsigned int off)
 {
 	bool smi = qp->ibqp.qp_type == IB_QPT_SMI;
@@ -254,23 +256,23 @@ void sib_ud_recv(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt 
 	lockdep_assert_held(&port->lock);
 	if (smi ? pkt->vl != SIB_VL15 : pkt->vl == SIB_VL15) {
 		port->stats.rx_vl++;
-		return;
+		return false;
 	}
 	if (qp->attr.qp_state < IB_QPS_RTR || qp->attr.qp_state > IB_QPS_SQE) {
 		port->stats.rx_no_qp++;
-		return;
+		return false;
 	}
 	index = check_keys(port, qp, pkt);
 	if (index < 0)
-		return;
+		return false;
 	wqe = sib_qp_recv_peek(qp);
 	if (!wqe) {
 		no_buffer(port, qp);
-		return;
+		return false;
 	}
 	if (wqe->length < pkt->plen + SIB_GRH_LEN) {
 		port->stats.rx_too_long++;
-		return;
+		return false;
 	}
 	wqe = sib_qp_recv_hold(qp, wqe);
 	if (pkt->grh)
@@ -278,4 +280,5 @@ void sib_ud_recv(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt 
 	if (!err)
 		err = place(qp, wqe, pkt, skb, off, &csum_good);
 	complete_recv(port, qp, pkt, index, err, csum_good);
+	return true;
 }
