@@ -2,13 +2,15 @@
 """Whether guests can use hardware virtualisation.
 
 /dev/kvm may exist and hang whatever boots on it, so it is believed only after
-the kernel in question has printed a mark within a few seconds. The answer is
-kept until the machine reboots.
+the kernel in question has printed a mark within a few seconds. That it has is
+believed until the machine reboots; that it has not, for a while only, since a
+machine with much else to do may have been too slow.
 """
 
 import json
 import os
 import subprocess
+import time
 from pathlib import Path
 
 from .initramfs import PROBE_MARK
@@ -17,6 +19,7 @@ from .error import LabError
 from .state import BUILD
 
 PROBE_SECONDS = 6
+DOUBT_SECONDS = 600     # after which a probe that failed is tried again
 
 
 def _boot_id():
@@ -38,6 +41,24 @@ def _probe(kernel, initramfs):
     return PROBE_MARK.encode() in result.stdout
 
 
+def _works(kernel, initramfs):
+    """Whether @kernel boots on KVM, from what is known or by a probe."""
+    cache = BUILD / "kvm-probe.json"
+    try:
+        known = json.loads(cache.read_text())
+    except (FileNotFoundError, json.JSONDecodeError):
+        known = {}
+    key, now = f"{_boot_id()} {kernel.release}", time.monotonic()
+    failed_at = known.get(key)      # None if it booted
+    if key in known and (failed_at is None or 0 <= now - failed_at < DOUBT_SECONDS):
+        return failed_at is None
+    booted = _probe(kernel, initramfs)
+    BUILD.mkdir(parents=True, exist_ok=True)
+    known[key] = None if booted else now
+    cache.write_text(json.dumps(known))
+    return booted
+
+
 def choose(wish, kernel, initramfs):
     """'kvm' or 'tcg', and why."""
     if wish == "tcg":
@@ -46,17 +67,7 @@ def choose(wish, kernel, initramfs):
         if wish == "kvm":
             raise LabError("--accel kvm: no access to /dev/kvm", code=1)
         return "tcg", "no /dev/kvm"
-    cache = BUILD / "kvm-probe.json"
-    try:
-        known = json.loads(cache.read_text())
-    except (FileNotFoundError, json.JSONDecodeError):
-        known = {}
-    key = f"{_boot_id()} {kernel.release}"
-    if key not in known:
-        BUILD.mkdir(parents=True, exist_ok=True)
-        known[key] = _probe(kernel, initramfs)
-        cache.write_text(json.dumps(known))
-    if known[key]:
+    if _works(kernel, initramfs):
         return "kvm", "a probe booted with it"
     if wish == "kvm":
         raise LabError("--accel kvm: a probe did not boot with it", code=1)
