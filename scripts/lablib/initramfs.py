@@ -5,6 +5,7 @@ Built from busybox-static and the few modules needed to get at the root. Not
 compressed: under emulation, unpacking would cost more than it saves.
 """
 
+import gzip
 import hashlib
 import lzma
 import os
@@ -73,9 +74,27 @@ def module_files(kernel):
     return files
 
 
+def _unpack_zstd(path):
+    try:
+        done = subprocess.run(["zstd", "-dcq", str(path)], capture_output=True, check=False)
+    except FileNotFoundError:
+        raise LabError(f"{path}: no program zstd to unpack it; install zstd", code=1) from None
+    if done.returncode:
+        raise LabError(f"{path}: {done.stderr.decode(errors='replace').strip()}")
+    return done.stdout
+
+
+# How distributions compress modules
+UNPACK = {".xz": lambda path: lzma.decompress(path.read_bytes()),
+          ".gz": lambda path: gzip.decompress(path.read_bytes()),
+          ".zst": _unpack_zstd}
+
+
 def _read_module(path):
-    data = Path(path).read_bytes()
-    return lzma.decompress(data) if path.endswith(".xz") else data
+    """Name, without what says how it is compressed, and content of a module's file."""
+    path = Path(path)
+    unpack = UNPACK.get(path.suffix)
+    return (path.stem, unpack(path)) if unpack else (path.name, path.read_bytes())
 
 
 def build(kernel):
@@ -99,9 +118,9 @@ def build(kernel):
     archive.file("bin/busybox", BUSYBOX.read_bytes(), 0o755)
     names = []
     for path in files:
-        name = "lib/" + Path(path).name.removesuffix(".xz")
-        archive.file(name, _read_module(path))
-        names.append("/" + name)
+        name, content = _read_module(path)
+        archive.file(f"lib/{name}", content)
+        names.append(f"/lib/{name}")
     archive.file("modules", "\n".join(names).encode())
     BUILD.mkdir(parents=True, exist_ok=True)
     for old in BUILD.glob(f"initramfs-{kernel.release}-*"):
