@@ -9,7 +9,8 @@ from . import accel, client, daemon, fabric, initramfs, layer, place, splats, st
 from .plan import IB_MTU_CODES
 from .error import LabError
 
-# Deadlines for a stock kernel; a plan's slowness stretches them.
+# Deadlines for a stock kernel and a processor for each host; a plan's slowness stretches
+# them.
 BOOT_SECONDS = 90
 DEVICES_SECONDS = 60
 SM_SECONDS = 20

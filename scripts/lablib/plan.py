@@ -2,6 +2,8 @@
 """What a lab is to be: hosts, ports, cables, addresses, from the user's options."""
 
 import ipaddress
+import math
+import os
 import time
 from pathlib import Path
 
@@ -85,6 +87,15 @@ def _cables(names, ports, is_fabric):
     return [{"ends": entry, "up": True} for entry in ends]
 
 
+def crowding(processors):
+    """How many times longer guests with so many processors may take than alone on this machine.
+
+    It has fewer, perhaps, or other work for them: the number of runnable processes says that.
+    """
+    wanted = processors + os.getloadavg()[0]
+    return max(1, math.ceil(wanted / len(os.sched_getaffinity(0))))
+
+
 def make(arguments, progress):
     """The plan of a lab: a document that the daemon gets and `status` shows; and its kernel.
 
@@ -107,7 +118,9 @@ def make(arguments, progress):
     return {"hosts": hosts, "ports": arguments.ports,
             "cables": _cables(names, arguments.ports, wired is not None),
             "topology": wired, "topology_name": arguments.topology or "",
-            "kernel": kernel.release, "slowness": kernels.slowness(arguments.kernel),
+            "kernel": kernel.release,
+            "slowness": (kernels.slowness(arguments.kernel)
+                         * crowding(arguments.hosts * arguments.cpus)),
             "ib_mtu": arguments.ib_mtu, "started": time.time(),
             "options": {"accel": "tcg" if arguments.plugin else arguments.accel,
                         "cpu": arguments.cpu, "cpus": arguments.cpus,

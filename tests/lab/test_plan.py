@@ -29,6 +29,21 @@ def test_wrong_driver(choice):
         plan.drivers(HOSTS, [choice])
 
 
+@pytest.mark.parametrize(("processors", "load", "expected"), [
+    (2, 0.0, 1), (1, 0.5, 1), (2, 2.0, 2), (16, 0.0, 8), (16, 3.5, 10), (32, 0.0, 16),
+])
+def test_deadlines_by_hosts_and_load(monkeypatch, processors, load, expected):
+    monkeypatch.setattr(plan.os, "sched_getaffinity", lambda _: {0, 1})
+    monkeypatch.setattr(plan.os, "getloadavg", lambda: (load, 0.0, 0.0))
+    assert plan.crowding(processors) == expected
+
+
+def test_slowness_of_hosts(monkeypatch):
+    monkeypatch.setattr(plan, "crowding", lambda processors: processors)
+    assert make("--hosts", "3")["slowness"] == 3 * make("--hosts", "1")["slowness"]
+    assert make("--hosts", "2", "--cpus", "4")["slowness"] == 8
+
+
 def test_addresses():
     ports = make("--ports", "2")["hosts"][1]["ports"]
     assert [(p["netdev"], p["ibdev"], p["lower"]) for p in ports] == \
