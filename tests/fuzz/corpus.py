@@ -25,15 +25,29 @@ def _count(folder):
     return sum(1 for _ in os.scandir(folder))
 
 
+def _forget(folder):
+    """Remove the older half."""
+    files = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime)
+    for path in files[:len(files) // 2]:
+        path.unlink(missing_ok=True)
+
+
 def _merge(command, folder, left):
-    """Replace a corpus by the part of it that reaches as much. Whether that was possible."""
-    merged, old = folder.with_suffix(".merged"), folder.with_suffix(".old")
-    for path in (merged, old):
+    """Replace a corpus by the part of it that reaches as much, or forget what is oldest.
+
+    libFuzzer leaves out inputs that fail now, and says nothing of it in the end. They are
+    kept: the run that comes is to find them.
+    """
+    places = [folder.with_suffix(suffix) for suffix in (".merged", ".old", ".failed")]
+    merged, old, failed = places
+    for path in places:
         shutil.rmtree(path, ignore_errors=True)
     merged.mkdir()
+    failed.mkdir()
     try:
-        done = subprocess.run([*command, "-merge=1", merged, folder], stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL, check=False, timeout=MERGE_SECONDS)
+        done = subprocess.run([*command, f"-artifact_prefix={failed}/", "-merge=1", merged, folder],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
+                              timeout=MERGE_SECONDS)
         is_good = done.returncode == 0 and _count(merged) > 0
     except subprocess.TimeoutExpired:
         is_good = False
@@ -41,16 +55,12 @@ def _merge(command, folder, left):
         folder.rename(old)
         merged.rename(folder)
         left.write_text(f"{_count(folder)}\n")
-    for path in (merged, old):
+    else:
+        _forget(folder)
+    for path in failed.iterdir():
+        path.rename(folder / path.name)
+    for path in places:
         shutil.rmtree(path, ignore_errors=True)
-    return is_good
-
-
-def _forget(folder):
-    """Remove the older half."""
-    files = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime)
-    for path in files[:len(files) // 2]:
-        path.unlink(missing_ok=True)
 
 
 def _tidy(command, folder):
@@ -59,8 +69,8 @@ def _tidy(command, folder):
         most = max(MOST, 2 * int(left.read_text()))
     except (FileNotFoundError, ValueError):
         most = MOST
-    if _count(folder) > most and not _merge(command, folder, left):
-        _forget(folder)
+    if _count(folder) > most:
+        _merge(command, folder, left)
 
 
 @contextlib.contextmanager

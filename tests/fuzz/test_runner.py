@@ -123,8 +123,10 @@ def test_each_target_has_seeds_that_fit(tmp_path):
 
 MERGE = """\
 #!/bin/sh
-test "$1" = -merge=1 || exit 1
-cp "$3"/9* "$2"
+failed=${1#-artifact_prefix=}
+test "$2" = -merge=1 || exit 1
+cp "$4"/9* "$3"
+! test -e "$4/0" || cp "$4/0" "${failed}999"
 """
 
 
@@ -156,6 +158,16 @@ def test_a_corpus_that_is_too_large_is_merged(target):
         (folder / str(number)).touch()
     with corpus.of("x", [program]):
         assert len(names(folder)) == 20
+
+
+def test_an_input_that_fails_outlives_a_merge(target):
+    """libFuzzer itself leaves it out, and its status is 0."""
+    program, folder = target
+    (folder / "0").write_text("what fails now")
+    with corpus.of("x", [program]):
+        assert names(folder) == [*(str(number) for number in range(90, 100)), "999"]
+        assert (folder / "999").read_text() == "what fails now"
+    assert sorted(path.name for path in folder.parent.iterdir()) == ["x", "x.left", "x.lock"]
 
 
 def test_without_a_merge_the_older_half_is_forgotten(target):
