@@ -81,6 +81,8 @@ class Guest:
     def _start(self) -> None:
         with open(self.out / "run.log", "w", encoding="utf-8") as log:
             self._process = subprocess.Popen(self._command, stdout=log, stderr=log)
+        if self._is_killed:     # before there was anything to end
+            self._process.terminate()
 
     def _job(self, name: str, script: Path | str, variables: dict[str, str]) -> Path:
         """Leave the next job for the kernel; its folder. One without a name ends the kernel."""
@@ -168,7 +170,7 @@ class Guest:
                                     + texts["leftovers"])
 
     def kill(self) -> None:
-        """End the kernel at once."""
+        """End the kernel at once, one that is about to boot as well."""
         self._is_killed = True
         if self._process is not None:
             self._process.terminate()

@@ -6,11 +6,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -108,12 +110,15 @@ class Run:
     one has its processor.
     """
 
-    def __init__(self, scenarios: list[Scenario], tree: Path, variables: dict[str, str],
+    def __init__(self, scenarios: list[Scenario], tree: Path, variables: dict[str, str], results: Path,
                  quiet: bool = False):
         self._left = list(scenarios)    # to be run
         self._tree = tree
         self._variables = variables
+        self._results = results         # the folder for a folder of each scenario
         self._quiet = quiet
+        self._guests: list[Guest] = []
+        self._is_over = False           # before its time: kernels are not wanted any more
         self._name = "planted-" if quiet else ""    # of its kernels
         self._lock = threading.Lock()
         self.lanes = min(os.cpu_count() or 1, len(scenarios))
@@ -139,17 +144,27 @@ class Run:
             if guest is None:
                 kernels += 1
                 kind = scenario.kind
-                guest = Guest(f"kernel-{self._name}{os.getpid()}-{number}-{kernels}", self._tree, [*kind],
-                              scenario.single)
+                guest = self._guest(f"{number}-{kernels}", scenario)
             if not self._one(guest, scenario) or scenario.single:
                 self._end(guest)
                 guest = kind = None
         if guest:
             self._end(guest)
 
+    def _guest(self, number: str, scenario: Scenario) -> Guest:
+        """A kernel for scenarios such as this one."""
+        guest = Guest(f"kernel-{self._name}{os.getpid()}-{number}", self._tree, [*scenario.kind],
+                      scenario.single)
+        with self._lock:
+            self._guests.append(guest)
+            is_over = self._is_over
+        if is_over:
+            guest.kill()
+        return guest
+
     def _one(self, guest: Guest, scenario: Scenario) -> bool:
         """Run a scenario; print what it printed when it is done. Whether all was well."""
-        place = uml.RESULTS / f"stack-{scenario.name}"
+        place = self._results / f"stack-{scenario.name}"
         before = guest.names[-1:]
         self._processors.acquire()   # given back when the script has ended
         outcome = guest.run(scenario.name, scenario.script, self._variables, scenario.seconds, place,
@@ -183,15 +198,37 @@ class Run:
             self._note(f"{guest.names[0]}.kernel", [trouble], guest.out, f"{trouble}\n")
 
     def all(self) -> None:
-        """Run them all. What ends this early leaves none for later."""
-        with ThreadPoolExecutor(self.lanes + 1) as pool:
+        """Run them all. What ends this early, a signal too, ends the kernels that run."""
+        with _signals_raise(), ThreadPoolExecutor(self.lanes + 1) as pool:
             work = [pool.submit(self._work, number) for number in range(1, self.lanes + 2)]
             try:
                 for done in work:
                     done.result()
-            finally:
-                with self._lock:
-                    self._left.clear()
+            except BaseException:
+                self._stop()
+                raise
+
+    def _stop(self) -> None:
+        with self._lock:
+            self._left.clear()
+            self._is_over = True
+            guests = list(self._guests)
+        for guest in guests:
+            guest.kill()
+
+
+@contextmanager
+def _signals_raise():
+    """Signals that end a program raise SystemExit meanwhile, but for those that are ignored."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    mine = [number for number, handler in before.items() if handler != signal.SIG_IGN]
+    for number in mine:
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        for number in mine:
+            signal.signal(number, before[number])
 
 
 def _variables(mirror: Path, folder: str) -> dict[str, str]:
@@ -203,7 +240,7 @@ def _variables(mirror: Path, folder: str) -> dict[str, str]:
             "IPOIB_KO": f"{mirror}/drivers/ipoib/ib_ipoib.ko"}
 
 
-def check_planted(tree: Path, mirror: Path) -> list[junit.Case]:
+def check_planted(tree: Path, mirror: Path, results: Path) -> list[junit.Case]:
     """Each planted fault is found, and held against nothing but the scenario that has it.
 
     Its modules, of tests/kunit/planted, have been built.
@@ -212,7 +249,7 @@ def check_planted(tree: Path, mirror: Path) -> list[junit.Case]:
     variables = {"KUNIT_KO": str(kunit.kunit_module(tree)), "PLANTED": str(place)}
     scripts = sorted(PLANTED.glob("*.sh"))
     under_way = Run([Scenario.read(script, "planted-") for script in scripts], tree, variables,
-                    quiet=True)
+                    results, quiet=True)
     under_way.all()
     found = {case.name: case for case in under_way.cases}
     cases = []
@@ -248,11 +285,11 @@ def run(args) -> int:
         folder = unpacked(chosen)
         built = time.monotonic() - start
         under_way = Run([Scenario.read(SCENARIOS / f"{name}.sh") for name in chosen], tree,
-                        _variables(mirror, folder))
+                        _variables(mirror, folder), uml.results(args))
         under_way.all()
         cases = under_way.cases
         if has_planted:
-            cases += check_planted(tree, mirror)
+            cases += check_planted(tree, mirror, uml.results(args))
     return junit.finish("stack", cases, args.junit,
                         [(junit.BUILD, f"{built:.1f}"), (junit.LANES, under_way.lanes)])
 

@@ -11,10 +11,11 @@ from . import build
 
 RUN = build.TOP / "scripts/uml-run"
 RESULTS = build.TOP / "build/uml"
+USUAL = "uml"   # kernel
 
 
 def add_arguments(parser) -> None:
-    parser.add_argument("--kernel", metavar="NAME|TREE", default="uml",
+    parser.add_argument("--kernel", metavar="NAME|TREE", default=USUAL,
                         help="uml, uml-6.12 or the build tree of another one (default: uml)")
     parser.add_argument("--junit", metavar="FILE", help="write the results there as well")
 
@@ -27,6 +28,11 @@ def kernel(args) -> Path:
     if "/" not in args.kernel:
         raise build.BuildError(f"'{args.kernel}' is no UML kernel, nor the path of one")
     return Path(args.kernel).resolve()
+
+
+def results(args) -> Path:
+    """The folder for what a run leaves: that on another kernel than the usual has its own."""
+    return RESULTS if args.kernel == USUAL else RESULTS / Path(args.kernel).name
 
 
 def exclusive():
