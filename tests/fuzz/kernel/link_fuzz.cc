@@ -6,7 +6,7 @@
 #include "guard.hpp"
 #include "links.hpp"
 #include "peer.hpp"
-#include "replay.hpp"
+#include "target.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -272,23 +272,11 @@ void run(io::View input)
     w.guard.check();
 }
 
-} // namespace
-
-extern "C" int LLVMFuzzerInitialize(int *, char ***)
+void begin()
 {
     world();
-    replay(run);
-    return 0;
 }
 
-extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t *data, std::size_t size,
-                                               std::size_t most, unsigned seed)
-{
-    return mutate(data, size, most, seed, kinds);
-}
+} // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
-{
-    run({data, size});
-    return 0;
-}
+const Target openipoib::kfuzz::target{kinds, begin, run};

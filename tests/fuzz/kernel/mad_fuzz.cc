@@ -6,7 +6,7 @@
 #include "guard.hpp"
 #include "links.hpp"
 #include "peer.hpp"
-#include "replay.hpp"
+#include "target.hpp"
 
 #include <algorithm>
 #include <unistd.h>
@@ -235,24 +235,11 @@ void run(io::View input)
     w.guard.check();
 }
 
+void begin()
+{
+    need(world().peer.begin(), "a port that is ACTIVE");
+}
+
 } // namespace
 
-extern "C" int LLVMFuzzerInitialize(int *, char ***)
-{
-    World &w = world();
-    need(w.peer.begin(), "a port that is ACTIVE");
-    replay(run);
-    return 0;
-}
-
-extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t *data, std::size_t size,
-                                               std::size_t most, unsigned seed)
-{
-    return mutate(data, size, most, seed, kinds);
-}
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
-{
-    run({data, size});
-    return 0;
-}
+const Target openipoib::kfuzz::target{kinds, begin, run};

@@ -6,8 +6,8 @@
 #include "conversation.hpp"
 #include "guard.hpp"
 #include "leftovers.hpp"
-#include "replay.hpp"
 #include "subnet.hpp"
+#include "target.hpp"
 
 namespace
 {
@@ -39,24 +39,12 @@ void run(io::View input)
     w.guard.check();
 }
 
-} // namespace
-
-extern "C" int LLVMFuzzerInitialize(int *, char ***)
+void begin()
 {
     need(bringUp("sib0", leftLid) && bringUp("sib1", rightLid), "two ports that are ACTIVE");
     world();
-    replay(run);
-    return 0;
 }
 
-extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t *data, std::size_t size,
-                                               std::size_t most, unsigned seed)
-{
-    return mutate(data, size, most, seed, Conversation::kinds);
-}
+} // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
-{
-    run({data, size});
-    return 0;
-}
+const Target openipoib::kfuzz::target{Conversation::kinds, begin, run};
