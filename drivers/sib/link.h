@@ -50,8 +50,8 @@ struct sib_link_ops {
  * @len: octets of its IB packets, by the header that was checked; not more than there are
  * @count: how many packets there should be, likewise
  *
- * What a frame consists of may be pages that its sender still writes to (veth passes
- * on those of packet sockets and pipes), so its header is read once.
+ * What a frame consists of may be pages that its sender still writes to (a tunnel
+ * passes on those of a file that was sent), so its header is read once.
  */
 struct sib_link_cb {
 	u16 len;

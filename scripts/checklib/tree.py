@@ -47,6 +47,7 @@ def scripts(interpreter, *suffixes):
 
 
 def kernel_sources():
-    """C of the kernel: the drivers, their KUnit tests, what a benchmark measures with."""
+    """C of the kernel: the drivers, their KUnit tests, what others test and measure with."""
     return [name for name in with_suffix(".c", ".h")
-            if name.startswith(("drivers/", "tests/kunit/", "tests/bench/loop_module/"))]
+            if name.startswith(("drivers/", "tests/kunit/", "tests/kernel/lender/",
+                                "tests/bench/loop_module/"))]

@@ -50,6 +50,9 @@ PROGRAMS = {"bond": ("ib-bond",), "connections": ("ib-peers",), "ha": ("ipoib-ha
 BINARIES = {"IB_PEERS": "ib-peers", "IB_FRAMES": "ib-frames", "OPENIB": "openib",
             "IPOIB_HA": "ipoib-ha", "IBFABRIC": "ibfabric", "IB_BOND": "ib-bond"}
 
+# Scenarios that send frames without a copy, by a module
+LENT = ("hostile",)
+
 # Scenarios with programs that must not be installed here
 UNPACKED = ("managers",)
 
@@ -231,9 +234,9 @@ def _signals_raise():
             signal.signal(number, before[number])
 
 
-def _variables(mirror: Path, folder: str) -> dict[str, str]:
+def _variables(mirror: Path, folder: str, lender: str) -> dict[str, str]:
     """What scenarios find in their environment."""
-    return {"STACK": str(SCENARIOS), "PROGRAMS": folder,
+    return {"STACK": str(SCENARIOS), "PROGRAMS": folder, "LENDER_KO": lender,
             **{name: f"{programs.BIN}/{program}" for name, program in BINARIES.items()},
             **{knob: os.environ[knob] for knob in KNOBS if knob in os.environ},
             "SIB_KO": f"{mirror}/drivers/sib/sib.ko",
@@ -283,9 +286,10 @@ def run(args) -> int:
             kunit.compile_suites(tree, mirror, "planted", False)
         build_programs(chosen)
         folder = unpacked(chosen)
+        lender = str(uml.lender(tree, uml.RESULTS)) if set(chosen) & set(LENT) else ""
         built = time.monotonic() - start
         under_way = Run([Scenario.read(SCENARIOS / f"{name}.sh") for name in chosen], tree,
-                        _variables(mirror, folder), uml.results(args))
+                        _variables(mirror, folder, lender), uml.results(args))
         under_way.all()
         cases = under_way.cases
         if has_planted:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from . import build
 
 RUN = build.TOP / "scripts/uml-run"
 RESULTS = build.TOP / "build/uml"
+LENDER = build.TOP / "tests/kernel/lender"
 USUAL = "uml"   # kernel
 
 
@@ -60,3 +62,10 @@ def compile_modules(tree: Path, place: Path, *words: str) -> list[Path]:
         raise build.BuildError(f"the modules in {place} do not build:\n{done.stdout[-4000:]}")
     order = (place / "modules.order").read_text(encoding="utf-8").split()
     return [place / Path(entry).with_suffix(".ko").name for entry in order]
+
+
+def lender(tree: Path, place: Path) -> Path:
+    """Build the module that sends frames without a copy, below @place; its file."""
+    place = place / f"lender-{tree.name}"
+    shutil.copytree(LENDER, place, dirs_exist_ok=True)
+    return compile_modules(tree, place)[0]

@@ -7,7 +7,11 @@ source "$STACK/lib.sh"
 
 # hostile CASE ARGUMENT...: a process, to its end
 hostile() {
-	"$STACK/hostile.py" "$@" </dev/null >/run/hostile 2>&1 || fail "$(cat /run/hostile)"
+	run_hostile hostile.py "$@"
+}
+
+run_hostile() {
+	"$STACK/$1" "${@:2}" </dev/null >/run/hostile 2>&1 || fail "$(cat /run/hostile)"
 	cat /run/hostile
 }
 
@@ -84,6 +88,19 @@ step "a cable that wants to be something else"
 "$STACK/lower.py" tap7 sib7 >/run/lower 2>&1 || fail "$(cat /run/lower)"
 wait_for 20 gone /sys/class/infiniband/sib7
 wait_for 20 gone /sys/class/net/tap7
+
+step "a sender that changes its frames while they are held"
+insmod "$LENDER_KO"
+ip link add vc mtu 9000 up type veth peer name vd mtu 9000
+ip link set vd up
+into /sys/module/sib/parameters/hello_timeout 20000
+rdma link add sib9 type sib netdev vc
+into /sys/module/sib/parameters/hello_timeout 1000
+run_hostile hostile_sender.py vd
+rdma link delete sib9
+wait_for 20 gone /sys/class/infiniband/sib9
+ip link delete vc
+rmmod lender
 
 step "HCAs made and deleted by two at once"
 ip link add vc type veth peer name vd
