@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 // The far end of an HCA's cable: a peer that speaks the link protocol (docs/sib-link.md)
 // well enough to be trained with, and then sends what it is told to.
-//
-// Frames are sent from a ring that the kernel does not copy: what it received can still be
-// changed here while it looks at it, as a virtual machine or a container at the other end
-// can do it.
 #pragma once
 
-#include "io/bytes.hpp"
-#include "io/unique_fd.hpp"
 #include "link/header.hpp"
+#include "plug.hpp"
 
-#include <array>
 #include <cstdint>
-#include <optional>
-#include <string>
-
-struct tpacket2_hdr;
+#include <memory>
 
 namespace openipoib::kfuzz
 {
@@ -26,12 +17,14 @@ class Cable
   public:
     static constexpr std::size_t longest = 9000;
 
-    explicit Cable(const std::string &netdev);
+    explicit Cable(std::unique_ptr<Plug> plug);
 
     // Begin a new session and train. False if the HCA does not answer.
     bool train();
     // Take what has come, without waiting; acknowledges nothing.
     void receive();
+    // A promise: none of the packets that come has these octets.
+    void forbid(io::View octets) { forbidden_.assign(octets.begin(), octets.end()); }
 
     // A link frame with the right sessions, numbers and check; seq is next() unless told so.
     [[nodiscard]] link::Header header(link::FrameType type) const;
@@ -52,13 +45,11 @@ class Cable
     void advance() { ++next_; }
 
   private:
-    tpacket2_hdr *slot(std::size_t i) const;
-    bool sendByRing(io::View whole);
+    void heard(io::View frame);
 
-    io::UniqueFd ring_, plain_;
-    std::uint8_t *memory_ = nullptr;
-    std::size_t current_ = 0; // the ring's next slot
-    std::array<std::uint8_t, 6> mac_{}, peerMac_{};
+    std::unique_ptr<Plug> plug_;
+    Mac mac_, peerMac_;
+    io::Bytes forbidden_;
     std::uint32_t session_ = 0x1000; // of this end
     std::uint32_t peer_ = 0;         // of the HCA, as heard last
     std::uint32_t heardOf_ = 0;      // the session of ours that it has heard

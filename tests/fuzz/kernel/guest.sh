@@ -3,7 +3,8 @@
 # One fuzz target in one kernel, as the first thing that runs there (scripts/uml-run):
 # what it needs is set up, and taken down again if it has found nothing, so that what is
 # left is a leak.
-#   TARGET   verbs, wire, mad or link; PROGRAM it; SIB_KO the module, built for coverage
+#   TARGET   verbs, wire, mad or link; PROGRAM it
+#   SIB_KO   the module, built for coverage; LENDER_KO that which sends frames without a copy
 #   OPTIONS  of libFuzzer, by words; TO_THE_END empty: nothing is taken down
 set -u
 cd /run/out || exit 1
@@ -20,6 +21,7 @@ verbs)
 	rdma link add sib0 type sib netdev va && rdma link add sib1 type sib netdev vb || exit 1
 	;;
 wire | mad)
+	insmod "$LENDER_KO" || exit 1
 	rdma link add sib0 type sib netdev va || exit 1
 	;;
 esac
@@ -36,5 +38,6 @@ for hca in /sys/class/infiniband/*; do
 	[[ -e $hca ]] && rdma link delete "${hca##*/}"
 done
 ip link delete va 2>/dev/null
+[[ ! -e /dev/lender ]] || rmmod lender || exit 78
 rmmod sib || exit 78
 exit 0

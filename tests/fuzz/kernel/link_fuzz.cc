@@ -120,7 +120,7 @@ void sendFrames(const std::string &device, const Record &record)
 {
     if (if_nametoindex(device.c_str()) == 0 || device == "lo")
         return;
-    Cable cable(device);
+    Cable cable(plugDevice(device));
     cable.receive();
     for (unsigned i = 0; i <= record[3] % 8u; ++i)
         cable.hello(record[4] & 1 ? 0 : cable.peer(), record[5] % 4);

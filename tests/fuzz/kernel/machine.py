@@ -22,7 +22,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent), str(TOP / "scripts")]
 import journal  # noqa: E402
 import splat  # noqa: E402
 from checklib import programs  # noqa: E402
-from kernellib import build  # noqa: E402
+from kernellib import build, uml  # noqa: E402
 
 WORK = TOP / "build/fuzz-kernel"
 UML_RUN = TOP / "scripts/uml-run"
@@ -42,11 +42,12 @@ class Trouble(Exception):
 
 @dataclass
 class Parts:
-    """What a run is made of: the kernel's tree, the drivers' module, the target's program."""
+    """What a run is made of: the kernel's tree, the modules, the target's program."""
 
     target: str
     tree: Path
     module: Path
+    lender: Path
     program: Path
 
 
@@ -103,6 +104,10 @@ def build_module(tree, sources, name, jobs):
     module.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(Path(done.stdout.splitlines()[-1]) / "drivers/sib/sib.ko", module)
     return module
+
+
+def build_lender(tree):
+    return uml.lender(tree, WORK)
 
 
 def kernel(name):
@@ -216,7 +221,7 @@ def run(parts, place, seconds, options, inputs=None, to_the_end=True):
                "--timeout", str(seconds + BOOT_SECONDS + END_SECONDS + HANG_SECONDS),
                "--panic-on-oops", *([] if to_the_end else ["--no-leaks"])]
     for name, value in (("TARGET", parts.target), ("PROGRAM", parts.program),
-                        ("SIB_KO", parts.module), ("OPTIONS", " ".join(options)),
+                        ("SIB_KO", parts.module), ("LENDER_KO", parts.lender), ("OPTIONS", " ".join(options)),
                         ("TO_THE_END", "yes" if to_the_end else "")):
         command += ["--env", f"{name}={value}"]
     with open(place / "run.log", "w", encoding="utf-8") as log:

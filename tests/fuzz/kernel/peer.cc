@@ -15,6 +15,8 @@ namespace
 constexpr std::uint8_t rc = 2, uc = 3, ud = 4;
 constexpr std::uint32_t firstNumber = 0x100; // of the peer's own queue pairs
 constexpr std::size_t icrcSize = 4, lrhSize = 8;
+// The transaction of a datagram that the HCA would answer, but must not get
+constexpr std::uint8_t stowaway[] = {'s', 't', 'o', 'w', 'a', 'w', 'a', 'y'};
 
 struct Local {
     std::uint8_t type;
@@ -40,14 +42,47 @@ bool isOneOf(std::uint8_t opcode, std::initializer_list<int> set)
     return std::ranges::find(set, opcode & 0x1F) != set.end();
 }
 
+// A datagram to QP0 or QP1
+io::Bytes datagram(io::View mad, bool subnet, std::uint16_t from)
+{
+    io::Bytes whole{static_cast<std::uint8_t>(subnet ? 0xF0 : 0), 2};
+    io::append<2>(whole, leftLid);
+    io::append<2>(whole, (lrhSize + 12 + 8 + mad.size() + icrcSize) / 4);
+    io::append<2>(whole, from);
+    io::append<1>(whole, 0x64);
+    io::append<1>(whole, 0);
+    io::append<2>(whole, 0xFFFF);
+    io::append<4>(whole, subnet ? 0 : 1);
+    io::append<4>(whole, 0);
+    io::append<4>(whole, subnet ? 0 : 0x80010000u);
+    io::append<4>(whole, subnet ? 0 : 1);
+    io::append(whole, mad);
+    whole.resize(whole.size() + icrcSize);
+    return whole;
+}
+
+// SubnGet(NodeInfo)
+io::Bytes question()
+{
+    io::Bytes mad{1, 1, 1, 1, 0, 0, 0, 0};
+    io::append(mad, stowaway);
+    io::append<2>(mad, 0x11);
+    mad.resize(madSize);
+    return datagram(mad, true, rightLid);
+}
+
 } // namespace
 
-Peer::Peer() : cable_("vb"), umad_("sib0") {}
+Peer::Peer() : cable_(plugLender("vb")), umad_("sib0")
+{
+    cable_.forbid(stowaway);
+}
 
 bool Peer::begin()
 {
     packets_.clear();
     count_ = 0;
+    wasHeld_ = false;
     psns_.fill(0);
     if (!cable_.train())
         return false;
@@ -69,6 +104,8 @@ bool Peer::begin()
 void Peer::end()
 {
     flush();
+    if (wasHeld_)
+        usleep(1000); // for an answer that must not come
     cable_.receive();
 }
 
@@ -246,23 +283,33 @@ void Peer::frame(const Record &record)
     count_ = 0;
 }
 
-// The frame under construction ahead of its turn; then it is changed where it is held; then
-// the one that it waits for.
+// The frame under construction ahead of its turn, and beyond its end a packet that is not of
+// it; then its header is changed where it is held; then the one that it waits for.
 void Peer::held(const Record &record)
 {
     constexpr std::size_t places[] = {2, 6, 28 + 4, 28 + 8, 28 + 2, 0, 16, 28};
     constexpr std::uint16_t values[] = {0xFFFF, 0x2000, 28, 0, 27, 0x00FF, 1000, 36};
+    constexpr std::size_t lengthAt = 2, flagsAt = 6;
     link::Header ahead = cable_.header(link::FrameType::data);
     ahead.seq += 1 + record[1] % 3u;
     ahead.count = count_;
-    cable_.send(ahead.frame(packets_));
-    const std::uint16_t value = record[3] & 0x80 ? record.half(4) : record.pick(3, values);
-    cable_.scribble(0, record.pick(2, places), value);
+    io::Bytes frame = ahead.frame(packets_);
+    if (const io::Bytes more = question(); frame.size() + more.size() <= Cable::longest)
+        io::append(frame, more);
+    cable_.send(frame);
+    if (record[6] & 1)
+        cable_.scribble(0, lengthAt, static_cast<std::uint16_t>(frame.size()));
+    if (record[6] & 2)
+        cable_.scribble(0, flagsAt, static_cast<std::uint16_t>(count_ + 1u));
+    if (!(record[6] & 3))
+        cable_.scribble(0, record.pick(2, places),
+                        record[3] & 0x80 ? record.half(4) : record.pick(3, values));
     for (unsigned i = 0; i <= record[1] % 3u; ++i)
         cable_.sendData({}, 0);
     cable_.advance();
     packets_.clear();
     count_ = 0;
+    wasHeld_ = true;
 }
 
 void Peer::hello(const Record &record)
@@ -301,20 +348,7 @@ void Peer::rawFrame(const Record &record, io::View octets)
 
 void Peer::mad(io::View mad, bool subnet, std::uint16_t from)
 {
-    io::Bytes whole{static_cast<std::uint8_t>(subnet ? 0xF0 : 0), 2};
-    io::append<2>(whole, leftLid);
-    io::append<2>(whole, (lrhSize + 12 + 8 + mad.size() + icrcSize) / 4);
-    io::append<2>(whole, from);
-    io::append<1>(whole, 0x64);
-    io::append<1>(whole, 0);
-    io::append<2>(whole, 0xFFFF);
-    io::append<4>(whole, subnet ? 0 : 1);
-    io::append<4>(whole, 0);
-    io::append<4>(whole, subnet ? 0 : 0x80010000u);
-    io::append<4>(whole, subnet ? 0 : 1);
-    io::append(whole, mad);
-    whole.resize(whole.size() + icrcSize);
-    add(whole);
+    add(datagram(mad, subnet, from));
     flush();
 }
 

@@ -62,6 +62,7 @@ class Peer
     io::Bytes info_;    // PortInfo of the port that was ACTIVE
     io::Bytes packets_; // of the frame under construction
     std::uint8_t count_ = 0;
+    bool wasHeld_ = false;                    // a frame was, and changed
     std::array<std::uint32_t, slots> psns_{}; // of the next request to a queue pair
 };
 
