@@ -13,7 +13,8 @@ namespace
 {
 
 constexpr std::uint8_t rc = 2, uc = 3, ud = 4;
-constexpr std::uint32_t firstNumber = 0x100; // of the peer's own queue pairs
+constexpr std::uint32_t firstNumber = 0x100;  // of the peer's own queue pairs
+constexpr std::uint32_t anyNumber = 0xFFFFFF; // of a group's queue pairs
 constexpr std::size_t icrcSize = 4, lrhSize = 8;
 // The transaction of a datagram that the HCA would answer, but must not get
 constexpr std::uint8_t stowaway[] = {'s', 't', 'o', 'w', 'a', 'w', 'a', 'y'};
@@ -182,7 +183,7 @@ io::Bytes Peer::transport(const Record &record, const Process &process, std::uin
     io::append<1>(out, (record[5] & 2 ? 0x80u : 0) | pad << 4 |
                            (record[5] & 0x80 ? record[7] & 15u : 0));
     io::append<2>(out, record[5] & 4 ? record.pick(7, others) : own);
-    io::append<4>(out, process.number(slot));
+    io::append<4>(out, (record[5] & 0x90) == 0x10 ? anyNumber : process.number(slot));
     io::append<4>(out, (record[5] & 1 ? 0u : 0x80000000u) | (psn & 0xFFFFFF));
     if (opcode >= 0x60) {
         io::append<4>(out, record[5] & 8 ? record[6] : qkey);
