@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/*
- * dev_kfree_skb_any_reason() is known since 6.4, the reasons before. A probe of the tracepoint
- * kfree_skb is told of the receiving socket since 6.11.
- */
+/* Packets that are dropped, with a reason. */
 #ifndef OPENIPOIB_COMPAT_DROP_H
 #define OPENIPOIB_COMPAT_DROP_H
 
 #include <linux/netdevice.h>
 
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0)
+#if !COMPAT_KFREE_SKB_ANY_REASON
 static inline void dev_kfree_skb_any_reason(struct sk_buff *skb,
 					    enum skb_drop_reason reason)
 {
@@ -19,13 +16,18 @@ static inline void dev_kfree_skb_any_reason(struct sk_buff *skb,
 }
 #endif
 
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
+/* The prototype of a probe of the tracepoint kfree_skb */
+#if COMPAT_KFREE_SKB_CONST_SK
 #define compat_drop_probe(name) \
-	name(void *data, struct sk_buff *skb, void *location, enum skb_drop_reason reason)
-#else
+	name(void *data, struct sk_buff *skb, void *location, enum skb_drop_reason reason, \
+	     const struct sock *rx_sk)
+#elif COMPAT_KFREE_SKB_RX_SK
 #define compat_drop_probe(name) \
 	name(void *data, struct sk_buff *skb, void *location, enum skb_drop_reason reason, \
 	     struct sock *rx_sk)
+#else
+#define compat_drop_probe(name) \
+	name(void *data, struct sk_buff *skb, void *location, enum skb_drop_reason reason)
 #endif
 
 #endif /* OPENIPOIB_COMPAT_DROP_H */

@@ -30,7 +30,13 @@ class Project:
     def inputs(self, name):
         """All that the object of a .c file is made of, by the flags of its Kbuild."""
         kbuilds, folders, forced = self.kbuild(os.path.dirname(name))
-        return self.closure([name, *forced], folders) | kbuilds | set(_COMMON)
+        return self.closure([name, *forced], folders) | kbuilds | set(_COMMON) | self.probes()
+
+    def probes(self):
+        """What decides how the kernel is said to spell things."""
+        folder = self._top / "drivers/compat"
+        found = [folder / "probe", folder / "Kbuild.probe", *folder.glob("probes/*.c")]
+        return {str(path.relative_to(self._top)) for path in found if path.exists()}
 
     def closure(self, names, folders):
         """These files and all that they include, with the folders of -I."""

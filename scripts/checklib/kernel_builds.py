@@ -12,6 +12,7 @@ import shutil
 from pathlib import Path
 
 from lablib import kernel as kernels
+from lablib.place import CACHE
 
 from . import memo, tree
 from .checks import run
@@ -23,8 +24,10 @@ MIRROR_WITHOUT_CM = BUILD / "check-no-cm"
 SPARSE = ("W=1", "C=2", "CF=-D__CHECK_ENDIAN__")
 WITHOUT_CM = ("W=1", "CONFIG_OPENIPOIB_CM=n")
 COMPAT = "drivers/compat"
+PROBES = {"OPENIPOIB_PROBES": str(CACHE / "probes")}
 HEADER_FLAGS = (
-    f"ccflags-y := -I{TOP}/{COMPAT} -include {TOP}/{COMPAT}/compat.h "
+    "include $(src)/$(compat-folder)/Kbuild.probe\n"
+    f"ccflags-y := $(compat-answers) -I{TOP}/{COMPAT} -include {TOP}/{COMPAT}/compat.h "
     '-DOPENIPOIB_VERSION=\\"check\\" -Wall -Werror\n'
     "ccflags-y += -D'pr_fmt(fmt)=KBUILD_MODNAME \": \" fmt' "
     "-Wno-unused-function -Wno-unused-const-variable\n")
@@ -92,14 +95,16 @@ def judge(status, output, folder, units):
 def _build(kernel, mirror, words):
     """Build on after a failure, which must not hide another. Returns (status, output)."""
     return run([TOP / "scripts/build-modules", release(kernel), "-k", f"-j{tree.PROCESSORS}", *words],
-               env={"MODULES_MIRROR": str(mirror)})
+               env=PROBES | {"MODULES_MIRROR": str(mirror)})
 
 
 def sparse(kernel):
     """What sparse and W=1 say of the sources that have changed."""
     project = Project()
     what = ("sparse", memo.version("sparse"), *SPARSE)
-    return memo.together(tree.with_suffix(".c", under="drivers/"),
+    names = [name for name in tree.with_suffix(".c", under="drivers/")
+             if not name.startswith(f"{COMPAT}/")]
+    return memo.together(names,
                          lambda name: _key(kernel, what, project.inputs(name)),
                          lambda names: _run_sparse(kernel, names, project))
 
@@ -136,7 +141,8 @@ def compile_headers(kernel):
     project = Project()
     names = [name for name in tree.with_suffix(".h", under="drivers/")
              if not name.startswith(f"{COMPAT}/")]
-    made_of = {name: project.closure([name, f"{COMPAT}/compat.h"], (COMPAT,)) for name in names}
+    made_of = {name: project.closure([name, f"{COMPAT}/compat.h"], (COMPAT,)) | project.probes()
+               for name in names}
     return memo.together(names, lambda name: _key(kernel, ["headers", HEADER_FLAGS], made_of[name]),
                          lambda some: _run_headers(kernel, some, made_of))
 
@@ -152,7 +158,8 @@ def _run_headers(kernel, names, made_of):
         (folder / f"{stem}.c").write_text(f'#include "{TOP / name}"\n' * 2)
         units[name] = folder / f"{stem}.o", made_of[name] | {f"{stem}.c"}
     objects = [target.name for target, _ in units.values()]
-    (folder / "Kbuild").write_text(f"obj-y := {' '.join(objects)}\n{HEADER_FLAGS}")
+    compat = os.path.relpath(TOP / COMPAT, folder)
+    (folder / "Kbuild").write_text(f"obj-y := {' '.join(objects)}\ncompat-folder := {compat}\n{HEADER_FLAGS}")
     found, clean = judge(*run(["make", "-s", "-k", "-C", headers(kernel), f"M={folder}",
-                               f"-j{tree.PROCESSORS}", *objects]), folder, units)
+                               f"-j{tree.PROCESSORS}", *objects], env=PROBES), folder, units)
     return [f"{kernel}: {line}" for line in found], clean
