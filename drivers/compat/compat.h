@@ -21,14 +21,6 @@
 #include <asm/unaligned.h>
 #endif
 
-#if COMPAT_CREATE_CQ_BUNDLE
-#define compat_create_cq_arg uverbs_attr_bundle
-#define compat_create_cq_udata(arg) (&(arg)->driver_udata)
-#else
-#define compat_create_cq_arg ib_udata
-#define compat_create_cq_udata(arg) (arg)
-#endif
-
 #if COMPAT_PATH_NUM_PRS
 #define compat_num_prs unsigned int
 #else
@@ -37,6 +29,18 @@
 
 #if !COMPAT_SPEED_XDR
 #define IB_SPEED_XDR 256
+#endif
+
+#if !COMPAT_REG_USER_MR_DMAH
+struct ib_dmah;
+#endif
+
+#if !COMPAT_TIMER_CONTAINER_OF
+#define timer_container_of from_timer
+#endif
+
+#if !COMPAT_WQ_PERCPU
+#define WQ_PERCPU 0
 #endif
 
 #endif /* __ASSEMBLY__ */

@@ -118,5 +118,5 @@ void ipoib_adapt_sample(struct ipoib_adapt *adapt,
 
 	dim_update_sample(++adapt->events, u64_stats_read(&count->packets),
 			  u64_stats_read(&count->bytes), &sample);
-	net_dim(&adapt->dim, sample);
+	net_dim(&adapt->dim, &sample);
 }

@@ -7,8 +7,9 @@
 #define IPOIB_ADAPT_H
 
 #include <linux/compiler.h>
-#include <linux/dim.h>
 #include <linux/mutex.h>
+
+#include "dim.h"
 
 struct ib_cq;
 struct ipoib_counters;

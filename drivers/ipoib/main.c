@@ -242,7 +242,7 @@ static int __init ipoib_init(void)
 {
 	int err;
 
-	ipoib_rtnl_wq = alloc_workqueue("ipoib_rtnl", 0, 0);
+	ipoib_rtnl_wq = alloc_workqueue("ipoib_rtnl", WQ_PERCPU, 0);
 	if (!ipoib_rtnl_wq)
 		return -ENOMEM;
 	ipoib_debugfs_init();

@@ -9,6 +9,7 @@
 
 #include "ipoib.h"
 #include "mcast.h"
+#include "newlink.h"
 
 static const struct nla_policy link_policy[IFLA_IPOIB_MAX + 1] = {
 	[IFLA_IPOIB_PKEY] = { .type = NLA_U16 },
@@ -88,22 +89,22 @@ static int link_check_new(const struct ipoib_intf *parent,
 	return link_check_mode(parent, mode, extack);
 }
 
-static int link_new(struct net *src_net, struct net_device *dev,
-		    struct nlattr *tb[], struct nlattr *data[],
+static int link_new(struct net_device *dev, struct rtnl_newlink_params *params,
 		    struct netlink_ext_ack *extack)
 {
 	struct nlattr *none[IFLA_IPOIB_MAX + 1] = {};
+	struct nlattr **data = params->data ?: none;
+	struct nlattr **tb = params->tb;
 	struct net_device *parent_dev;
 	struct ipoib_intf *parent;
 	u16 pkey;
 	int err;
 
-	data = data ?: none;
 	if (!tb[IFLA_LINK]) {
 		NL_SET_ERR_MSG(extack, "the parent is missing: link IBx");
 		return -EINVAL;
 	}
-	parent_dev = __dev_get_by_index(src_net, nla_get_u32(tb[IFLA_LINK]));
+	parent_dev = __dev_get_by_index(rtnl_newlink_link_net(params), nla_get_u32(tb[IFLA_LINK]));
 	parent = parent_dev ? ipoib_intf_of(parent_dev) : NULL;
 	if (!parent) {
 		NL_SET_ERR_MSG_ATTR(extack, tb[IFLA_LINK],
@@ -126,6 +127,8 @@ static int link_new(struct net *src_net, struct net_device *dev,
 		unregister_netdevice(dev);
 	return err;
 }
+
+COMPAT_NEWLINK(link_new)
 
 static int link_change(struct net_device *dev, struct nlattr *tb[],
 		       struct nlattr *data[], struct netlink_ext_ack *extack)
@@ -193,7 +196,7 @@ struct rtnl_link_ops ipoib_link_ops = {
 	.setup = ipoib_intf_setup,
 	.maxtype = IFLA_IPOIB_MAX,
 	.policy = link_policy,
-	.newlink = link_new,
+	.newlink = compat_op(NEWLINK_PARAMS, link_new),
 	.changelink = link_change,
 	.dellink = link_delete,
 	.get_size = link_get_size,

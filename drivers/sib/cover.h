@@ -22,7 +22,7 @@ static inline bool sib_cover_is_remote(void)
 static inline void sib_cover_start(void)
 {
 	if (sib_cover_is_remote())
-		kcov_remote_start_common(SIB_COVER_HANDLE);
+		kcov_remote_start(kcov_remote_handle(KCOV_SUBSYSTEM_COMMON, SIB_COVER_HANDLE));
 }
 
 static inline void sib_cover_stop(void)

@@ -36,15 +36,15 @@ static int user_create(struct sib_cq *cq, u32 cqe, struct ib_udata *udata)
  * sib_create_cq - ib_device_ops.create_cq
  * @ibcq: zeroed CQ
  * @attr: its size and vector
- * @arg: NULL for kernel consumers
+ * @attrs: of the call, with its udata; NULL for kernel consumers
  *
  * Context: process. Return: 0, -EINVAL or -ENOMEM.
  */
 int sib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-		  struct compat_create_cq_arg *arg)
+		  struct uverbs_attr_bundle *attrs)
 {
 	struct sib_limit *limit = &to_sib(ibcq->device)->limit;
-	struct ib_udata *udata = arg ? compat_create_cq_udata(arg) : NULL;
+	struct ib_udata *udata = attrs ? &attrs->driver_udata : NULL;
 	struct sib_cq *cq = to_scq(ibcq);
 	int err;
 
@@ -154,7 +154,7 @@ static int user_resize(struct sib_cq *cq, u32 cqe, struct ib_udata *udata)
 }
 
 /**
- * sib_resize_cq - ib_device_ops.resize_cq
+ * sib_resize_cq - ib_device_ops.resize_user_cq
  * @ibcq: the CQ
  * @cqe: completions it is to hold
  * @udata: where a process is told what to map now
@@ -162,11 +162,11 @@ static int user_resize(struct sib_cq *cq, u32 cqe, struct ib_udata *udata)
  * Context: process. Return: 0; -EINVAL if @cqe is out of range or it holds more
  * already; -ENOMEM.
  */
-int sib_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
+int sib_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
 {
 	struct sib_cq *cq = to_scq(ibcq);
 
-	if (cqe < 1 || cqe > SIB_MAX_CQE)
+	if (!cqe || cqe > SIB_MAX_CQE)
 		return -EINVAL;
 	return cq->map ? user_resize(cq, cqe, udata) : ring_resize(cq, cqe);
 }

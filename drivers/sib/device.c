@@ -10,6 +10,7 @@
 #include <rdma/ib_cache.h>
 
 #include "sib.h"
+#include "verbs.h"
 
 static int sib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 			    struct ib_udata *udata)
@@ -226,6 +227,10 @@ static const struct attribute_group sib_attr_group = {
 	.attrs = sib_attrs,
 };
 
+COMPAT_CREATE_CQ(sib_create_cq)
+COMPAT_REG_USER_MR(sib_reg_user_mr)
+COMPAT_RESIZE_CQ(sib_resize_cq)
+
 const struct ib_device_ops sib_device_ops = {
 	.owner = THIS_MODULE,
 	.driver_id = RDMA_DRIVER_HFI1,
@@ -237,7 +242,7 @@ const struct ib_device_ops sib_device_ops = {
 	.alloc_ucontext = sib_alloc_ucontext,
 	.attach_mcast = sib_attach_mcast,
 	.create_ah = sib_create_ah,
-	.create_cq = sib_create_cq,
+	.create_cq = compat_op(CREATE_CQ_BUNDLE, sib_create_cq),
 	.create_qp = sib_create_qp,
 	.create_srq = sib_create_srq,
 	.create_user_ah = sib_create_ah,
@@ -276,10 +281,10 @@ const struct ib_device_ops sib_device_ops = {
 	.query_port = sib_query_port,
 	.query_qp = sib_query_qp,
 	.query_srq = sib_query_srq,
-	.reg_user_mr = sib_reg_user_mr,
+	.reg_user_mr = compat_op(REG_USER_MR_DMAH, sib_reg_user_mr),
 	.req_notify_cq = sib_req_notify_cq,
 	.rereg_user_mr = sib_rereg_user_mr,
-	.resize_cq = sib_resize_cq,
+	.resize_user_cq = compat_op(RESIZE_USER_CQ, sib_resize_cq),
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, sib_ah, ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, sib_cq, ibcq),

@@ -7,9 +7,9 @@
 #include <linux/log2.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
-#include <rdma/ib_umem.h>
 
 #include "sib.h"
+#include "umem.h"
 
 /* Wait until nobody uses a region that has left the table or is not valid. */
 static void quiesce(struct sib_port *port)
@@ -111,7 +111,7 @@ static int pin(struct ib_device *ibdev, struct sib_mr *mr, u64 start, u64 length
 
 	if (!length || iova + length < iova)
 		return -EINVAL;
-	umem = ib_umem_get(ibdev, start, length, access);
+	umem = ib_umem_get_va(ibdev, start, length, access);
 	if (IS_ERR(umem))
 		return PTR_ERR(umem);
 	err = fill_pages(mr, umem);
@@ -134,17 +134,21 @@ static int pin(struct ib_device *ibdev, struct sib_mr *mr, u64 start, u64 length
  * @length: bytes
  * @iova: address of the first byte as requests will name it
  * @access: IB_ACCESS_*, checked by ib_core
+ * @dmah: NULL: there is no DMA that could be steered
  * @udata: of the process
  *
- * Context: process. Return: the region, or ERR_PTR: -EINVAL if it is empty or
- * wraps, -ENOMEM, or what pinning the memory returned.
+ * Context: process. Return: the region, or ERR_PTR: -EOPNOTSUPP with @dmah, -EINVAL if
+ * it is empty or wraps, -ENOMEM, or what pinning the memory returned.
  */
 struct ib_mr *sib_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 iova, int access,
-			      struct ib_udata *udata)
+			      struct ib_dmah *dmah, struct ib_udata *udata)
 {
-	struct sib_mr *mr = mr_alloc(ibpd, sib_share_of(udata), SIB_MR_USER, access);
+	struct sib_mr *mr;
 	int err;
 
+	if (dmah)
+		return ERR_PTR(-EOPNOTSUPP);
+	mr = mr_alloc(ibpd, sib_share_of(udata), SIB_MR_USER, access);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	err = pin(ibpd->device, mr, start, length, iova, access);

@@ -382,7 +382,7 @@ out:
 
 static void port_timer(struct timer_list *t)
 {
-	struct sib_port *port = from_timer(port, t, timer);
+	struct sib_port *port = timer_container_of(port, t, timer);
 
 	sib_port_kick(port);
 }

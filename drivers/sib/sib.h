@@ -413,8 +413,8 @@ static inline u8 *sib_swqe_header(const struct sib_qp *qp, struct sib_swqe *wqe)
 
 /* cq.c */
 int sib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-		  struct compat_create_cq_arg *arg);
-int sib_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata);
+		  struct uverbs_attr_bundle *attrs);
+int sib_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata);
 int sib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 int sib_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
 int sib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
@@ -433,7 +433,7 @@ int sib_destroy_ah(struct ib_ah *ibah, u32 flags);
 /* mr.c */
 struct ib_mr *sib_get_dma_mr(struct ib_pd *ibpd, int access);
 struct ib_mr *sib_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 iova, int access,
-			      struct ib_udata *udata);
+			      struct ib_dmah *dmah, struct ib_udata *udata);
 struct ib_mr *sib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length, u64 iova,
 				int access, struct ib_pd *ibpd, struct ib_udata *udata);
 int sib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);

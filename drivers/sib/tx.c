@@ -12,6 +12,7 @@
 #include <linux/sizes.h>
 #include <net/checksum.h>
 
+#include "page_frag.h"
 #include "sib.h"
 
 /* Work requests taken per run, and per QP before it is another one's turn */
@@ -280,16 +281,10 @@ void *sib_tx_alloc(struct sib_port *port, u32 len)
  */
 void sib_tx_free(struct sib_port *port)
 {
-	struct page_frag_cache *cache;
 	int i;
 
-	for (i = 0; i < SIB_TX_PAGES; i++) {
-		cache = &port->pages[i];
-		if (cache->va)
-			__page_frag_cache_drain(virt_to_head_page(cache->va),
-						cache->pagecnt_bias);
-		cache->va = NULL;
-	}
+	for (i = 0; i < SIB_TX_PAGES; i++)
+		page_frag_cache_drain(&port->pages[i]);
 }
 
 static void add_frag(struct sk_buff *skb, void *va, u32 len)

@@ -285,7 +285,7 @@ static int accel_setup(struct kunit *test)
 	rest.flushed = -1;
 	refcount_set(&client.users, 1);
 	init_completion(&client.unused);
-	ipoib_rtnl_wq = alloc_workqueue("accel_kunit", 0, 0);
+	ipoib_rtnl_wq = alloc_workqueue("accel_kunit", WQ_PERCPU, 0);
 	world->ca->ops.rdma_netdev_get_params = hca_get_params;
 	dev = ipoib_accel_alloc_netdev(world->ca, WORLD_PORT, "accel%d", NET_NAME_UNKNOWN);
 	if (!ipoib_rtnl_wq || IS_ERR(dev))
