@@ -6,19 +6,17 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from checklib import junit, programs
 
-from . import build, kunit, uml
+from . import build, ending, kunit, uml
 from .guest import Guest
 
 SCENARIOS = build.TOP / "tests/kernel/stack"
@@ -202,7 +200,7 @@ class Run:
 
     def all(self) -> None:
         """Run them all. What ends this early, a signal too, ends the kernels that run."""
-        with _signals_raise(), ThreadPoolExecutor(self.lanes + 1) as pool:
+        with ending.signals_raise(), ThreadPoolExecutor(self.lanes + 1) as pool:
             work = [pool.submit(self._work, number) for number in range(1, self.lanes + 2)]
             try:
                 for done in work:
@@ -218,20 +216,6 @@ class Run:
             guests = list(self._guests)
         for guest in guests:
             guest.kill()
-
-
-@contextmanager
-def _signals_raise():
-    """Signals that end a program raise SystemExit meanwhile, but for those that are ignored."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
-    mine = [number for number, handler in before.items() if handler != signal.SIG_IGN]
-    for number in mine:
-        signal.signal(number, lambda number, _: sys.exit(128 + number))
-    try:
-        yield
-    finally:
-        for number in mine:
-            signal.signal(number, before[number])
 
 
 def _variables(mirror: Path, folder: str, lender: str) -> dict[str, str]:

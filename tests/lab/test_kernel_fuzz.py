@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 """The runner of the kernel's fuzz targets: journals, leaks, minimising, functions, planted faults."""
 
+import os
+import signal
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +20,7 @@ import culprit  # noqa: E402
 import functions  # noqa: E402
 import journal  # noqa: E402
 import planted  # noqa: E402
+from kernellib import ending  # noqa: E402
 
 ONE, TWO, THREE = (bytes([number] * 8) for number in (1, 2, 3))
 LEAKS = """\
@@ -162,3 +167,32 @@ def test_a_patch_that_does_not_apply_is_a_failure(tmp_path):
 def test_each_target_has_functions_to_reach():
     for path in machine.HERE.glob("*_fuzz.cc"):
         assert functions.missing(path.name.removesuffix("_fuzz.cc"), set())
+
+
+ENDLESS = """\
+#!/bin/sh
+while [ "$1" != --out ]; do shift; done
+trap 'touch "$2/was-ended"; exit 143' TERM
+touch "$2/begun"
+while :; do sleep 0.05; done
+"""
+
+
+@pytest.mark.timeout(60)
+def test_a_signal_ends_the_kernel(tmp_path, monkeypatch):
+    (tmp_path / "uml-run").write_text(ENDLESS)
+    (tmp_path / "uml-run").chmod(0o755)
+    monkeypatch.setattr(machine, "UML_RUN", tmp_path / "uml-run")
+    place = tmp_path / "place"
+
+    def end():
+        deadline = time.monotonic() + 30
+        while not (place / "begun").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGTERM)
+    thread = threading.Thread(target=end)
+    thread.start()
+    with pytest.raises(SystemExit), ending.signals_raise():
+        machine.run(machine.Parts("verbs", tmp_path, tmp_path, tmp_path, tmp_path), place, 60, [])
+    thread.join()
+    assert (place / "was-ended").exists()
