@@ -17,6 +17,8 @@ Time now()
     return std::chrono::steady_clock::now();
 }
 
+constexpr std::uint64_t mendMicroseconds = 500'000; // between two looks for lost devices
+
 // sd_event's clock is steady_clock's.
 std::uint64_t toMicroseconds(Time time)
 {
@@ -59,13 +61,24 @@ io::Result<std::unique_ptr<Loop>> Loop::open(Fabric &fabric)
             error < 0)
             return io::fail(-error, "signals");
     }
+    auto timer = loop->addTimer(onTimer), mendTimer = loop->addTimer(onMendTimer);
+    if (!timer || !mendTimer)
+        return std::unexpected(!timer ? timer.error() : mendTimer.error());
+    loop->timer_ = std::move(*timer);
+    loop->mendTimer_ = std::move(*mendTimer);
+    return loop;
+}
+
+// One that is off.
+io::Result<EventSource> Loop::addTimer(sd_event_time_handler_t handler)
+{
     sd_event_source *timer = nullptr;
     if (const int error =
-            sd_event_add_time(event, &timer, CLOCK_MONOTONIC, UINT64_MAX, 1, onTimer, loop.get());
+            sd_event_add_time(event_.get(), &timer, CLOCK_MONOTONIC, UINT64_MAX, 1, handler, this);
         error < 0)
         return io::fail(-error, "timer");
-    loop->timer_.reset(timer);
-    return loop;
+    sd_event_source_set_enabled(timer, SD_EVENT_OFF);
+    return EventSource(timer);
 }
 
 io::Result<void> Loop::add(PortRef port, std::unique_ptr<SocketCable> cable)
@@ -154,16 +167,37 @@ int Loop::onTimer(sd_event_source * /*source*/, std::uint64_t /*usec*/, void *da
     return 0;
 }
 
+int Loop::onMendTimer(sd_event_source * /*source*/, std::uint64_t /*usec*/, void *data)
+{
+    Loop &loop = *static_cast<Loop *>(data);
+    for (Line &line : loop.lines_)
+        if (line.cable->mend())
+            sd_event_source_set_io_fd(line.source.get(), line.cable->fd());
+    loop.arm();
+    return 0;
+}
+
 void Loop::arm()
 {
     recorder_.flush();
     if (!recorder_.isRecording())
         fabric_.setEar(nullptr);
-    for (Line &line : lines_)
+    bool anyIsDown = false;
+    for (Line &line : lines_) {
         sd_event_source_set_io_events(line.source.get(),
                                       EPOLLIN | (line.cable->isReady() ? 0U : EPOLLOUT));
+        sd_event_source_set_enabled(line.source.get(),
+                                    line.cable->isLost() ? SD_EVENT_OFF : SD_EVENT_ON);
+        anyIsDown = anyIsDown || line.cable->isDown();
+    }
     sd_event_source_set_time(timer_.get(), toMicroseconds(fabric_.deadline()));
     sd_event_source_set_enabled(timer_.get(), SD_EVENT_ONESHOT);
+    int isMending = SD_EVENT_OFF;
+    sd_event_source_get_enabled(mendTimer_.get(), &isMending);
+    if (anyIsDown && isMending == SD_EVENT_OFF) {
+        sd_event_source_set_time_relative(mendTimer_.get(), mendMicroseconds);
+        sd_event_source_set_enabled(mendTimer_.get(), SD_EVENT_ONESHOT);
+    }
 }
 
 } // namespace openipoib::fabric

@@ -49,6 +49,8 @@ class Loop
     [[nodiscard]] ControlSocket::Answer answer(std::string_view request);
     static int onLine(sd_event_source *source, int fd, std::uint32_t events, void *line);
     static int onTimer(sd_event_source *source, std::uint64_t usec, void *loop);
+    static int onMendTimer(sd_event_source *source, std::uint64_t usec, void *loop);
+    [[nodiscard]] io::Result<EventSource> addTimer(sd_event_time_handler_t handler);
     // After anything has happened: when to wake up, and for what.
     void arm();
 
@@ -57,6 +59,7 @@ class Loop
     Recorder recorder_;
     Event event_;
     EventSource timer_;
+    EventSource mendTimer_; // runs while devices of cables are down
     std::deque<Line> lines_;
     std::unique_ptr<ControlSocket> socket_;
 };

@@ -67,7 +67,7 @@ io::Result<std::unique_ptr<SocketCable>> SocketCable::openNetdev(const std::stri
     const auto address = socket->address();
     const auto mtu = std::min<std::uint32_t>(socket->mtu(), mostFrame);
     return std::unique_ptr<SocketCable>(
-        new SocketCable(Kind::netdev, std::move(*socket).release(), address, mtu));
+        new SocketCable(Kind::netdev, name, std::move(*socket).release(), address, mtu));
 }
 
 io::Result<std::unique_ptr<SocketCable>> SocketCable::openTap(const std::string &name,
@@ -87,7 +87,7 @@ io::Result<std::unique_ptr<SocketCable>> SocketCable::openTap(const std::string 
     if (!any || ::ioctl(any.get(), SIOCGIFMTU, &request) < 0)
         return io::systemFail(name + ": MTU");
     return std::unique_ptr<SocketCable>(new SocketCable(
-        Kind::tap, std::move(fd), address, static_cast<std::uint32_t>(request.ifr_mtu)));
+        Kind::tap, name, std::move(fd), address, static_cast<std::uint32_t>(request.ifr_mtu)));
 }
 
 io::Result<std::unique_ptr<SocketCable>> SocketCable::openLocal(const std::string &path,
@@ -105,10 +105,8 @@ io::Result<std::unique_ptr<SocketCable>> SocketCable::openLocal(const std::strin
         return io::systemFail(path);
     for (const int option : {SO_SNDBUFFORCE, SO_RCVBUFFORCE}) // without the right: less room
         ::setsockopt(fd.get(), SOL_SOCKET, option, &bufferBytes, sizeof bufferBytes);
-    std::unique_ptr<SocketCable> cable(
-        new SocketCable(Kind::local, std::move(fd), address, mostFrame));
-    cable->path_ = path;
-    return cable;
+    return std::unique_ptr<SocketCable>(
+        new SocketCable(Kind::local, path, std::move(fd), address, mostFrame));
 }
 
 io::Result<std::unique_ptr<SocketCable>> SocketCable::openInherited(const std::string &number,
@@ -127,13 +125,13 @@ io::Result<std::unique_ptr<SocketCable>> SocketCable::openInherited(const std::s
     if (::fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
         return io::systemFail(number);
     return std::unique_ptr<SocketCable>(
-        new SocketCable(Kind::inherited, io::UniqueFd(fd), address, mostFrame));
+        new SocketCable(Kind::inherited, number, io::UniqueFd(fd), address, mostFrame));
 }
 
 SocketCable::~SocketCable()
 {
-    if (!path_.empty())
-        ::unlink(path_.c_str());
+    if (kind_ == Kind::local)
+        ::unlink(name_.c_str());
 }
 
 void SocketCable::send(const io::MacAddress &to, const Frame &frame)
@@ -149,12 +147,14 @@ void SocketCable::flush()
     while (!waiting_.empty() &&
            trySend(waiting_.front().first, waiting_.front().second) == Sent::gone)
         waiting_.pop_front();
+    if (!waiting_.empty() || !isConnected_)
+        return;
+    const sockaddr nobody{.sa_family = AF_UNSPEC, .sa_data = {}};
+    isConnected_ = ::connect(fd_.get(), &nobody, sizeof nobody) < 0;
 }
 
-SocketCable::Sent SocketCable::trySend(const io::MacAddress &to, const Frame &frame)
+ssize_t SocketCable::write(const io::MacAddress &to, const Frame &frame)
 {
-    if (kind_ == Kind::local && remoteSize_ == 0)
-        return Sent::gone; // nobody is there yet
     std::array<std::uint8_t, ethernetSize> header{};
     std::ranges::copy(address_, std::ranges::copy(to, header.begin()).out);
     header[12] = link::ethertype >> 8;
@@ -162,22 +162,72 @@ SocketCable::Sent SocketCable::trySend(const io::MacAddress &to, const Frame &fr
     std::array<iovec, 2> parts{
         {{.iov_base = header.data(), .iov_len = header.size()},
          {.iov_base = const_cast<std::uint8_t *>(frame->data()), .iov_len = frame->size()}}};
+    if (kind_ == Kind::tap)
+        return ::writev(fd_.get(), parts.data(), static_cast<int>(parts.size()));
+    msghdr message{};
+    message.msg_iov = parts.data();
+    message.msg_iovlen = parts.size();
+    if (kind_ == Kind::local) {
+        message.msg_name = &remote_;
+        message.msg_namelen = remoteSize_;
+    }
+    return ::sendmsg(fd_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+SocketCable::Sent SocketCable::trySend(const io::MacAddress &to, const Frame &frame)
+{
+    if (isLost() || (kind_ == Kind::local && remoteSize_ == 0))
+        return Sent::gone; // nobody is there
     ssize_t sent = -1;
-    do {
-        if (kind_ == Kind::tap) {
-            sent = ::writev(fd_.get(), parts.data(), static_cast<int>(parts.size()));
-        } else {
-            msghdr message{};
-            message.msg_iov = parts.data();
-            message.msg_iovlen = parts.size();
-            if (kind_ == Kind::local) {
-                message.msg_name = &remote_;
-                message.msg_namelen = remoteSize_;
-            }
-            sent = ::sendmsg(fd_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-        }
-    } while (sent < 0 && errno == EINTR);
-    return sent < 0 && errno == EAGAIN ? Sent::full : Sent::gone;
+    do
+        sent = write(to, frame);
+    while (sent < 0 && errno == EINTR);
+    if (sent >= 0)
+        return Sent::gone;
+    if (errno == EAGAIN)
+        return awaitRoom() ? Sent::full : Sent::gone;
+    noteTrouble(errno);
+    return Sent::gone;
+}
+
+// Whether the descriptor becomes writable when there is room. One that is not connected
+// always is, whatever the queue of whom it sends to.
+bool SocketCable::awaitRoom()
+{
+    if (kind_ == Kind::local && !isConnected_)
+        isConnected_ =
+            ::connect(fd_.get(), reinterpret_cast<const sockaddr *>(&remote_), remoteSize_) == 0;
+    return kind_ != Kind::local || isConnected_;
+}
+
+void SocketCable::noteTrouble(int error)
+{
+    if (kind_ == Kind::tap && error == EBADFD)
+        state_ = State::lost;
+    else if (kind_ == Kind::netdev && (error == ENETDOWN || error == ENXIO || error == ENODEV))
+        state_ = State::down;
+}
+
+bool SocketCable::mend()
+{
+    if (state_ == State::down) {
+        sockaddr_ll bound{};
+        socklen_t size = sizeof bound;
+        if (::getsockname(fd_.get(), reinterpret_cast<sockaddr *>(&bound), &size) < 0 ||
+            bound.sll_ifindex >= 0)
+            return false;
+        state_ = State::lost; // it is bound to nothing
+    }
+    if (!isLost())
+        return false;
+    waiting_.clear();
+    auto found = kind_ == Kind::tap ? openTap(name_, address_) : openNetdev(name_);
+    if (!found || (*found)->maxFrame_ < maxFrame_)
+        return false;
+    fd_ = std::move((*found)->fd_);
+    address_ = (*found)->address_;
+    state_ = State::up;
+    return true;
 }
 
 void SocketCable::receive(const Handler &handler)
@@ -192,7 +242,8 @@ void SocketCable::receive(const Handler &handler)
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return; // nothing there, or the device is down: it may come back
+            return noteTrouble(errno); // or nothing was there
+        state_ = State::up;
         sockaddr_ll sender{};
         std::memcpy(&sender, &from, sizeof sender);
         if (kind_ == Kind::netdev && sender.sll_pkttype == PACKET_OUTGOING)

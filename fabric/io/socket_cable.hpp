@@ -9,7 +9,8 @@
 //                `qemu -netdev dgram,local.type=fd,local.str=NUMBER` has the other end
 //
 // Never blocks. A frame that the kernel has no room for waits; one that it
-// refuses is lost, and the link protocol sends it again.
+// refuses is lost, and the link protocol sends it again. A device that is deleted takes
+// the descriptor with it; mend() gets another one when there is a device of that name.
 #pragma once
 
 #include "core/cable.hpp"
@@ -50,13 +51,24 @@ class SocketCable final : public Cable
     void flush();
     // Hand over the frames that have come, some at most.
     void receive(const Handler &handler);
+    // The device was down when it was last used, or has been deleted.
+    [[nodiscard]] bool isDown() const { return state_ != State::up; }
+    // The descriptor is of no use any more, and says so for ever if it is polled.
+    [[nodiscard]] bool isLost() const { return state_ == State::lost; }
+    // Look for a device of that name if the one that was down is gone: a tap device is
+    // made, any other may have come back. What waited for the old one is lost. True if the
+    // descriptor is another one now.
+    bool mend();
 
   private:
     enum class Kind : std::uint8_t { netdev, tap, local, inherited };
     enum class Sent : std::uint8_t { gone, full };
+    enum class State : std::uint8_t { up, down, lost };
 
-    SocketCable(Kind kind, io::UniqueFd fd, const io::MacAddress &address, std::uint32_t maxFrame)
-        : kind_(kind), fd_(std::move(fd)), address_(address), maxFrame_(maxFrame)
+    SocketCable(Kind kind, std::string name, io::UniqueFd fd, const io::MacAddress &address,
+                std::uint32_t maxFrame)
+        : kind_(kind), name_(std::move(name)), fd_(std::move(fd)), address_(address),
+          maxFrame_(maxFrame)
     {
     }
     [[nodiscard]] static io::Result<std::unique_ptr<SocketCable>>
@@ -67,15 +79,20 @@ class SocketCable final : public Cable
     openLocal(const std::string &path, const io::MacAddress &address);
     [[nodiscard]] static io::Result<std::unique_ptr<SocketCable>>
     openInherited(const std::string &number, const io::MacAddress &address);
+    [[nodiscard]] ssize_t write(const io::MacAddress &to, const Frame &frame);
     [[nodiscard]] Sent trySend(const io::MacAddress &to, const Frame &frame);
+    [[nodiscard]] bool awaitRoom();
+    void noteTrouble(int error);
 
     Kind kind_;
+    std::string name_; // of the device, or the path
     io::UniqueFd fd_;
     io::MacAddress address_;
     std::uint32_t maxFrame_;
-    std::string path_;     // to be removed
+    State state_ = State::up;
     sockaddr_un remote_{}; // of a datagram socket
     socklen_t remoteSize_ = 0;
+    bool isConnected_ = false; // to it, for as long as it has no room
     std::deque<std::pair<io::MacAddress, Frame>> waiting_;
     io::Bytes buffer_ = io::Bytes(65536 + 64);
 };
