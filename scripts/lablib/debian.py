@@ -34,7 +34,7 @@ def is_whole(root, release):
                                           modules / "modules.dep", modules / "build/Makefile"))
 
 
-def _run(command, **options):
+def run(command, **options):
     """Run a command; its output. Raises LabError with what it said if it fails."""
     try:
         result = subprocess.run(command, capture_output=True, text=True, check=False,
@@ -48,7 +48,7 @@ def _run(command, **options):
 
 def _needs(package):
     """The packages that @package depends on, in the version that apt would install."""
-    record = _run(["apt-cache", "show", "--no-all-versions", package])
+    record = run(["apt-cache", "show", "--no-all-versions", package])
     found = re.search(r"^Depends: (.*)$", record, re.MULTILINE)
     return [entry.split()[0] for entry in found[1].split(",")] if found else []
 
@@ -71,12 +71,12 @@ def _download(series, folder, progress):
     release, packages = resolve(series)
     if is_whole(KERNELS / release, release):
         return release
-    records = _run(["apt-cache", "show", "--no-all-versions", *packages])
+    records = run(["apt-cache", "show", "--no-all-versions", *packages])
     size = sum(map(int, re.findall(r"^Size: (\d+)$", records, re.MULTILINE)))
     progress(f"downloading Debian's kernel {release} with its headers: {size / 1e6:.0f} MB")
     # Root's cache cannot be entered by apt's own user, as whom apt would download.
     sandbox = [] if os.getuid() else ["-o", "APT::Sandbox::User=root"]
-    _run(["apt-get", "-q", "-o", "Acquire::Retries=3", *sandbox, "download", *packages], cwd=folder)
+    run(["apt-get", "-q", "-o", "Acquire::Retries=3", *sandbox, "download", *packages], cwd=folder)
     return release
 
 
@@ -89,7 +89,7 @@ def _download_with_lists(series, folder, progress):
             raise LabError(f"Debian's kernel {series} cannot be had: {error}\n"
                            "If apt's lists are missing or old: apt-get update, as root.") from None
     progress("apt's lists are missing or old: apt-get update")
-    _run(["apt-get", "-q", "update"])
+    run(["apt-get", "-q", "update"])
     try:
         return _download(series, folder, progress)
     except LabError as error:
@@ -114,22 +114,23 @@ def relocate(root, release):
 def _unpack(packages, root, release):
     """Make a kernel of @packages, files, in the folder @root."""
     with ThreadPoolExecutor() as pool:
-        list(pool.map(lambda package: _run(["dpkg-deb", "-x", package, root]), packages))
+        list(pool.map(lambda package: run(["dpkg-deb", "-x", package, root]), packages))
     for path in (root / "boot").iterdir():
         if not path.name.startswith("vmlinuz-"):
             path.unlink()
     shutil.rmtree(root / "usr/share", ignore_errors=True)
     relocate(root, release)
-    _run(["/sbin/depmod", "-b", root, release])
+    run(["/sbin/depmod", "-b", root, release])
     if not is_whole(root, release):
         raise LabError(f"the packages of Debian's kernel {release} do not have all of image, "
                        "modules and headers")
 
 
 @contextlib.contextmanager
-def _lock(progress):
-    KERNELS.mkdir(parents=True, exist_ok=True)
-    with (KERNELS / "lock").open("w") as file:
+def locked(folder, progress):
+    """Hold the lock of a folder of the cache; say what one waits for."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -140,7 +141,7 @@ def _lock(progress):
 
 def fetch(series, progress):
     """Bring the newest kernel of @series into the cache, whole or not at all."""
-    with _lock(progress):
+    with locked(KERNELS, progress):
         for leftover in KERNELS.glob(f"{UNFINISHED}*"):
             shutil.rmtree(leftover, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=KERNELS) as folder:

@@ -80,8 +80,8 @@ class Apt:
 
 @pytest.fixture(name="apt")
 def small_apt(packages, tmp_path, monkeypatch):
-    apt = Apt(packages, debian._run)
-    monkeypatch.setattr(debian, "_run", apt)
+    apt = Apt(packages, debian.run)
+    monkeypatch.setattr(debian, "run", apt)
     monkeypatch.setattr(debian, "KERNELS", tmp_path / "cache")
     monkeypatch.setattr(kernel, "ROOT", tmp_path / "machine")
     return apt
@@ -152,7 +152,7 @@ def test_ended_while_unpacking(apt, monkeypatch):
         return apt(command, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr(debian, "_run", stop)
+        patch.setattr(debian, "run", stop)
         with pytest.raises(KeyboardInterrupt):
             debian.fetch(SERIES, print)
     assert [path.name for path in debian.KERNELS.iterdir()] == ["lock"]

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""The headers of the kernels that Debian's other suites have, to build modules against.
+
+Their packages come from the mirror that apt has its packages from, by lists of their own,
+and are unpacked into the cache: CACHE/headers/<release>, laid out as from /, with a link
+there by the name of the suite. What is built with them is looked at, and never loaded: a
+tree whose compiler is not on this machine, or whose tools want a newer libc, is made to do
+with what there is.
+"""
+
+import os
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+from . import debian
+from .error import LabError
+from .place import CACHE
+
+# The oldest first
+SUITES = ("bullseye", "bullseye-security", "bookworm-backports", "trixie", "trixie-security",
+          "trixie-backports", "forky", "sid", "experimental")
+HEADERS = CACHE / "headers"
+META = "linux-headers-amd64"
+LIBC = "libc6"
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+# What newer compilers can do. The kernel's Makefile and headers ask for it by these names.
+COMPILER_OPTIONS = ("CC_HAS_MIN_FUNCTION_ALIGNMENT", "CC_HAS_MULTIDIMENSIONAL_NONSTRING",
+                    "CC_HAS_COUNTED_BY", "CC_HAS_COUNTED_BY_PTR")
+LIBRARIES = "usr/lib/x86_64-linux-gnu"
+WRAPPER = """#!/bin/sh
+exec {loader} --library-path {libraries}:/{host} "$0.elf" "$@"
+"""
+
+
+def _mirror(is_security):
+    """Where apt has Debian's packages from."""
+    words = ["apt-get", "indextargets", "--format", "$(REPO_URI)"]
+    ours = r"/debian-security/?$" if is_security else r"/debian/?$"
+    found = next((uri for uri in debian.run(words).split() if re.search(ours, uri)), None)
+    if found is None:
+        raise LabError("apt has no packages of Debian's here, or no lists of them (apt-get update)", 1)
+    return found
+
+
+class Apt:
+    """apt with lists of one suite, below a folder that goes afterwards."""
+
+    def __init__(self, suite, folder):
+        base = Path(folder, "apt")
+        for name in ("lists/partial", "cache/archives/partial"):
+            (base / name).mkdir(parents=True)
+        # What a suite builds on has the rest of its packages.
+        suites = {suite, re.sub("-(security|backports)$", "", suite)}
+        (base / "sources.list").write_text("".join(
+            f"deb [signed-by={KEYRING}] {_mirror(name.endswith('-security'))} {name} main\n"
+            for name in sorted(suites)))
+        settings = {"APT::Default-Release": suite, "Dir::Etc::sourcelist": base / "sources.list",
+                    "Dir::Etc::sourceparts": "/dev/null",
+                    "Dir::State::lists": base / "lists", "Dir::State::status": "/dev/null",
+                    "Dir::Cache": base / "cache", "APT::Architecture": "amd64",
+                    "Acquire::Languages": "none", "Acquire::Retries": "3"}
+        if os.getuid() == 0:
+            settings["APT::Sandbox::User"] = "root"
+        self._options = [word for item in settings.items() for word in ("-o", "=".join(map(str, item)))]
+
+    def get(self, *words, **options):
+        return debian.run(["apt-get", "-q", *self._options, *words], **options)
+
+    def needs(self, package):
+        """The packages with headers and tools of a kernel that @package depends on."""
+        record = debian.run(["apt-cache", *self._options, "show", "--no-all-versions", package])
+        found = re.search(r"^Depends: (.*)$", record, re.MULTILINE)
+        names = [entry.split()[0] for entry in found[1].split(",")] if found else []
+        return [name for name in names if re.match(r"linux-(headers|kbuild)-", name)]
+
+
+def _change(path, *changes):
+    text = path.read_text()
+    for pattern, by in changes:
+        text = re.sub(pattern, by, text, flags=re.MULTILINE)
+    path.write_text(text)
+
+
+def _use_compiler(tree):
+    """Compile with gcc, whichever it is, unless the one is here that the tree wants."""
+    variables = tree / ".kernelvariables"
+    wanted = re.search(r"\bgcc-\d+\b", variables.read_text())
+    if not wanted or shutil.which(wanted[0]):
+        return
+    _change(variables, (rf"\b{wanted[0]}\b", "gcc"))
+    names = "|".join(COMPILER_OPTIONS)
+    # BTF of modules is made with the kernel's own, by a pahole as new as its compiler.
+    _change(tree / "include/config/auto.conf", (rf"^CONFIG_({names}|DEBUG_INFO_BTF_MODULES)=.*\n", ""),
+            (r"^CONFIG_PAHOLE_VERSION=.*", "CONFIG_PAHOLE_VERSION=$(PAHOLE_VERSION)"))
+    _change(tree / "include/generated/autoconf.h", (rf"^#define CONFIG_({names}) .*\n", ""))
+
+
+def _is_program(path):
+    if path.is_symlink() or not path.is_file() or not os.access(path, os.X_OK):
+        return False
+    with path.open("rb") as file:
+        return file.read(4) == b"\x7fELF"
+
+
+def _wrap_tools(root, libc):
+    """Have the tools below @root that want a newer libc use the one that is unpacked in @libc."""
+    wanting = [path for path in root.glob("usr/lib/linux-kbuild-*/**/*") if _is_program(path)
+               and "not found (required by" in debian.run(["sh", "-c", 'ldd "$0" 2>&1', path])]
+    if not wanting:
+        return
+    libraries = next(libc.glob("**/libc.so.6")).parent
+    loader = next(libc.glob("**/ld-linux-x86-64.so.2"))
+    for path in wanting:
+        path.rename(f"{path}.elf")
+        path.write_text(WRAPPER.format(loader=loader.resolve(), libraries=libraries, host=LIBRARIES))
+        path.chmod(0o755)
+
+
+def adapt(root, release, libc):
+    """Make modules compile with the headers in @root on this machine. @root stays where it is."""
+    tree = root / "usr/src" / f"linux-headers-{release}"
+    _change(tree / "Makefile", (r"^include /usr/src/", "include ../"),
+            (r"^KBUILD_OUTPUT=.*", f"KBUILD_OUTPUT={tree}"))
+    _use_compiler(tree)
+    _wrap_tools(root, libc)
+    build = root / "lib/modules" / release / "build"
+    build.parent.mkdir(parents=True, exist_ok=True)
+    build.unlink(missing_ok=True)
+    build.symlink_to(tree)
+
+
+def find(suite):
+    """The folder in which modules are built for @suite's kernel; LabError if it is not here."""
+    link = HEADERS / suite
+    if not link.is_symlink() or not link.exists():
+        raise LabError(f"no headers of {suite}'s kernel here: scripts/debian-kernel get {suite}", 1)
+    release = link.readlink().name
+    return HEADERS / release / "lib/modules" / release / "build"
+
+
+def here():
+    """The suites whose headers are here, with the release of each: of equal ones only the first."""
+    found = {}
+    for suite in SUITES:
+        if (HEADERS / suite).exists():
+            found.setdefault((HEADERS / suite).readlink().name, suite)
+    return {suite: release for release, suite in found.items()}
+
+
+def _download(suite, folder, progress):
+    """Put the packages into @folder, unless they are unpacked already; the release of the kernel."""
+    apt = Apt(suite, folder)
+    progress(f"apt's lists of {suite}")
+    apt.get("update")
+    headers = next((name for name in apt.needs(META) if re.match(r"linux-headers-\d", name)), None)
+    if headers is None:
+        raise LabError(f"{suite} has no {META}")
+    release = headers.removeprefix("linux-headers-")
+    if not (HEADERS / release).is_dir():
+        progress(f"downloading the headers of {suite}'s kernel {release}")
+        apt.get("download", headers, *apt.needs(headers), LIBC, cwd=folder)
+    return release
+
+
+def _unpack(folder, release):
+    """Unpack the packages in @folder to where they stay."""
+    target, root = HEADERS / release, Path(folder, "root")
+    root.mkdir()
+    for package in sorted(Path(folder).glob("*.deb")):
+        place = root / "libc" if package.name.startswith(f"{LIBC}_") else root
+        debian.run(["dpkg-deb", "-x", package, place])
+    for path in (root / "usr/share", root / "libc/usr/share"):
+        shutil.rmtree(path, ignore_errors=True)
+    root.rename(target)
+    try:
+        adapt(target, release, target / "libc")
+    except BaseException:
+        shutil.rmtree(target)
+        raise
+
+
+def fetch(suite, progress):
+    """Bring the headers of @suite's newest kernel into the cache, unless some are there."""
+    with debian.locked(HEADERS, progress), \
+            tempfile.TemporaryDirectory(prefix=debian.UNFINISHED, dir=HEADERS) as folder:
+        link = HEADERS / suite
+        if link.is_symlink() and link.exists():
+            return
+        release = _download(suite, folder, progress)
+        if not (HEADERS / release).is_dir():
+            _unpack(folder, release)
+        link.unlink(missing_ok=True)
+        link.symlink_to(release)

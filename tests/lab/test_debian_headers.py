@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""The headers of other suites' kernels: which packages, and what is made to fit this machine."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from lablib import debian, debian_headers
+from lablib.error import LabError
+
+RELEASE, COMMON, KBUILD = "7.3.4+deb13-amd64", "7.3.4+deb13-common", "linux-kbuild-7.3.4+deb13"
+DEPENDS = {"linux-headers-amd64": f"linux-headers-{RELEASE} (= 7.3.4-1)",
+           f"linux-headers-{RELEASE}": f"gcc-99-for-host, linux-base (>= 4.12~), linux-headers-{COMMON} "
+                                       f"(= 7.3.4-1), {KBUILD}"}
+TREE = f"usr/src/linux-headers-{RELEASE}"
+CONFIG = {"CC_HAS_COUNTED_BY": "y", "CC_HAS_INT128": "y", "DEBUG_INFO_BTF_MODULES": "y",
+          "PAHOLE_VERSION": "130"}
+FILES = {
+    f"linux-headers-{RELEASE}": {
+        f"{TREE}/Makefile": f"KBUILD_OUTPUT=/{TREE}\ninclude /usr/src/linux-headers-{COMMON}/Makefile\n",
+        f"{TREE}/.kernelvariables": "CC = $(CROSS_COMPILE)gcc-99\n",
+        f"{TREE}/include/config/auto.conf": "".join(f"CONFIG_{n}={v}\n" for n, v in CONFIG.items()),
+        f"{TREE}/include/generated/autoconf.h":
+            "".join(f"#define CONFIG_{n} 1\n" for n, v in CONFIG.items() if v == "y")},
+    f"linux-headers-{COMMON}": {f"usr/src/linux-headers-{COMMON}/Makefile": "all: ; @echo common\n"},
+    KBUILD: {f"usr/lib/{KBUILD}/scripts/mod/modpost": "\x7fELF",
+             f"usr/lib/{KBUILD}/scripts/x.sh": "#!/bin/sh\n"},
+    "libc6": {"lib/x86_64-linux-gnu/libc.so.6": "", "lib/x86_64-linux-gnu/ld-linux-x86-64.so.2": ""},
+}
+
+
+class Apt:
+    """In place of apt and ldd."""
+
+    def __init__(self, folder, run):
+        self.folder, self.run, self.did, self.is_older = folder, run, [], False
+        self.mirrors = "http://deb.debian.org/debian-security/\nhttp://deb.debian.org/debian/\n"
+
+    def __call__(self, command, **options):
+        words = [str(word) for word in command]
+        if words[0] == "sh":
+            return "libc.so.6: version `GLIBC_2.38' not found (required by it)" if self.is_older else ""
+        if not words[0].startswith("apt"):
+            return self.run(command, **options)
+        if "indextargets" in words:
+            return self.mirrors
+        self.did.append(words)
+        if "download" in words:
+            for name in words[words.index("download") + 1:]:
+                self.pack(name, options["cwd"])
+        return f"Depends: {DEPENDS[words[-1]]}\n" if words[-1] in DEPENDS else ""
+
+    def pack(self, name, target):
+        place = self.folder / name
+        for path, text in FILES[name].items():
+            (place / path).parent.mkdir(parents=True, exist_ok=True)
+            (place / path).write_text(text, encoding="utf-8")
+            (place / path).chmod(0o755)
+        (place / "DEBIAN").mkdir(exist_ok=True)
+        (place / "DEBIAN/control").write_text(
+            f"Package: {name}\nVersion: 1\nArchitecture: all\nMaintainer: nobody\nDescription: small\n")
+        subprocess.run(["dpkg-deb", "-Znone", "--root-owner-group", "-b", place,
+                        Path(target, f"{name}_1.deb")], check=True, stdout=subprocess.DEVNULL)
+
+
+@pytest.fixture(name="apt")
+def small_apt(tmp_path, monkeypatch):
+    apt = Apt(tmp_path / "packages", debian.run)
+    monkeypatch.setattr(debian, "run", apt)
+    monkeypatch.setattr(debian_headers, "HEADERS", tmp_path / "headers")
+    return apt
+
+
+def fetch(suite):
+    debian_headers.fetch(suite, lambda line: None)
+
+
+def test_fetched_headers_are_found_by_their_suite_and_fetched_once(apt):
+    fetch("sid")
+    build = debian_headers.find("sid")
+    assert (build.parent.name, build.is_dir()) == (RELEASE, True)
+    assert debian_headers.here() == {"sid": RELEASE}
+    assert {path.name for path in debian_headers.HEADERS.iterdir()} == {"sid", "lock", RELEASE}
+    done = len(apt.did)
+    fetch("sid")
+    assert len(apt.did) == done
+    done = subprocess.run(["make", "-s", "-C", build], capture_output=True, text=True, check=True)
+    assert done.stdout == "common\n"
+
+
+def test_two_suites_with_one_kernel(apt):
+    fetch("trixie")
+    fetch("sid")
+    assert sum("download" in words for words in apt.did) == 1
+    assert debian_headers.find("sid") == debian_headers.find("trixie")
+    assert debian_headers.here() == {"trixie": RELEASE}
+
+
+def test_a_compiler_that_is_not_here(apt):
+    fetch("sid")
+    tree = debian_headers.HEADERS / RELEASE / TREE
+    assert (tree / ".kernelvariables").read_text() == "CC = $(CROSS_COMPILE)gcc\n"
+    assert (tree / "include/config/auto.conf").read_text() == \
+        "CONFIG_CC_HAS_INT128=y\nCONFIG_PAHOLE_VERSION=$(PAHOLE_VERSION)\n"
+    assert "COUNTED_BY" not in (tree / "include/generated/autoconf.h").read_text()
+    assert apt.did
+
+
+def test_a_compiler_that_is_here(apt, monkeypatch):
+    monkeypatch.setattr(debian_headers.shutil, "which", lambda name: f"/usr/bin/{name}")
+    fetch("sid")
+    tree = debian_headers.HEADERS / RELEASE / TREE
+    assert (tree / ".kernelvariables").read_text() == "CC = $(CROSS_COMPILE)gcc-99\n"
+    assert "CONFIG_PAHOLE_VERSION=130" in (tree / "include/config/auto.conf").read_text()
+    assert apt.did
+
+
+@pytest.mark.parametrize("is_older", (False, True))
+def test_tools_that_want_a_newer_libc_get_it(apt, is_older):
+    apt.is_older = is_older
+    fetch("sid")
+    tools = debian_headers.HEADERS / RELEASE / f"usr/lib/{KBUILD}/scripts"
+    assert (tools / "mod/modpost.elf").exists() == is_older
+    assert ("--library-path" in (tools / "mod/modpost").read_text(errors="replace")) == is_older
+    assert (tools / "x.sh").read_text() == "#!/bin/sh\n"
+
+
+def test_a_mirror_is_the_one_that_apt_has(apt):
+    apt.mirrors = "http://nowhere.example/ubuntu/\n"
+    with pytest.raises(LabError, match="no packages of Debian's"):
+        fetch("sid")
+
+
+@pytest.mark.usefixtures("apt")
+def test_headers_that_are_not_here():
+    with pytest.raises(LabError, match="debian-kernel get sid"):
+        debian_headers.find("sid")
+    assert not debian_headers.here()
