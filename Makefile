@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 KERNELS := 6.1 6.12
 
-.PHONY: help demo check test test-full test-features modules unit test-kunit test-debug test-packages guests vm bench bench-ha bench-fabric bench-rxe bench-insn bench-loop \
+.PHONY: help demo check test test-full test-features modules probe unit test-kunit test-debug test-packages guests vm bench bench-ha bench-fabric bench-rxe bench-insn bench-loop \
 	test-connected test-ha test-fuzz test-fuzz-planted test-verbs \
 	lab-up lab-down lab-status lab-shell \
 	bootstrap format clean install uninstall
@@ -31,6 +31,9 @@ test-full: bootstrap ## everything there is: a night
 
 modules: bootstrap ## build the kernel modules for 6.1 and 6.12 into build/modules
 	@for kernel in $(KERNELS); do scripts/build-modules $$kernel || exit; done
+
+probe: ## which changes of kernels one has, as drivers/compat finds out (KVER=6.12, sid, a release, a tree)
+	@scripts/build-modules $(or $(KVER),6.1) probe
 
 unit: bootstrap ## C++ unit tests, with sanitizers
 	@scripts/run-tests unit
