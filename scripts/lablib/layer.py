@@ -16,7 +16,7 @@ import subprocess
 from pathlib import Path
 
 from .error import LabError
-from .place import HERE, SOURCES, WORK
+from .place import CACHE, HERE, SOURCES, WORK
 from .state import BUILD
 
 GUEST_FILES = ("agent.py", "channel.py", "bringup.sh", "lab-sm")
@@ -49,7 +49,8 @@ def build_modules(kernel):
     newest = max(_newest(path) for path in [BUILD_MODULES, *(SOURCES / name for name in MADE_OF)])
     if all(m.exists() and m.stat().st_mtime > newest for m in modules.values()):
         return modules
-    environment = os.environ | {"MODULES_SOURCES": str(SOURCES), "MODULES_MIRROR": str(mirror)}
+    environment = os.environ | {"MODULES_SOURCES": str(SOURCES), "MODULES_MIRROR": str(mirror),
+                                "OPENIPOIB_PROBES": str(CACHE / "probes")}
     result = subprocess.run([BUILD_MODULES, kernel.build], env=environment,
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                             text=True, check=False)
