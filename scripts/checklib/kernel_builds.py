@@ -11,6 +11,7 @@ import re
 import shutil
 from pathlib import Path
 
+from lablib import debian_headers
 from lablib import kernel as kernels
 from lablib.place import CACHE
 
@@ -37,11 +38,16 @@ _FILE = re.compile(r"[^\s:()\[\]]+\.[cho]\b")
 
 
 def release(kernel):
+    """The release of a kernel: of a series, or the one of a suite of Debian's."""
+    if kernel in debian_headers.SUITES:
+        return debian_headers.find(kernel).parent.name
     return kernels.find(kernel).release
 
 
 def headers(kernel):
     """The folder that modules for @kernel are built with."""
+    if kernel in debian_headers.SUITES:
+        return debian_headers.find(kernel)
     return kernels.find(kernel).headers
 
 
@@ -94,7 +100,8 @@ def judge(status, output, folder, units):
 
 def _build(kernel, mirror, words):
     """Build on after a failure, which must not hide another. Returns (status, output)."""
-    return run([TOP / "scripts/build-modules", release(kernel), "-k", f"-j{tree.PROCESSORS}", *words],
+    name = kernel if kernel in debian_headers.SUITES else release(kernel)
+    return run([TOP / "scripts/build-modules", name, "-k", f"-j{tree.PROCESSORS}", *words],
                env=PROBES | {"MODULES_MIRROR": str(mirror)})
 
 
@@ -128,6 +135,16 @@ def without_connected_mode(kernel):
     sources = tree.with_suffix(".c", under="drivers/ipoib/")
     names = set().union(*map(project.inputs, sources))
     return memo.once(_key(kernel, WITHOUT_CM, names), lambda: _build_without_cm(kernel))
+
+
+def whole(kernel):
+    """What W=1 and modpost say of all modules: whether they build for @kernel, and link."""
+    project = Project()
+    sources = [name for name in tree.with_suffix(".c", under="drivers/")
+               if not name.startswith(f"{COMPAT}/")]
+    names = set().union(*map(project.inputs, sources))
+    found = memo.once(_key(kernel, ["whole"], names), lambda: _complaints(*_build(kernel, MIRROR, ["W=1"])))
+    return [f"{kernel}: {line}" for line in found]
 
 
 def _build_without_cm(kernel):

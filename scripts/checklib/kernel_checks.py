@@ -5,13 +5,18 @@ import shutil
 import tarfile
 from pathlib import Path
 
+from lablib import debian_headers
 from lablib import kernel as kernels
+from lablib.error import LabError
 
 from . import kernel_builds, memo, tree
-from .checks import tool
+from .checks import Skip, tool
 from .tree import BUILD, TOP
 
 KERNELS = ("6.1", "6.12")
+NEWEST = "trixie-backports"
+# What is too old to be built for is left out: docs/kernels.md says where that ends.
+SUITES = tuple(suite for suite in debian_headers.SUITES if not suite.startswith("bullseye"))
 TOOLS = BUILD / "tools"
 # What does not apply to modules that live outside the kernel's tree:
 #   FILE_PATH_CHANGES, MAINTAINERS: there is no such file here
@@ -63,6 +68,33 @@ def sparse_6_1():
 def sparse_6_12():
     """sparse and the compiler's W=1 warnings, kernel 6.12."""
     return kernel_builds.sparse("6.12")
+
+
+def sparse_newest():
+    """sparse and the compiler's W=1 warnings, the newest kernel for Debian's stable release."""
+    return kernel_builds.sparse(_fetched(NEWEST))
+
+
+def all_kernels():
+    """The modules build for every kernel whose headers Debian serves."""
+    found, missing = [], []
+    for suite in SUITES:
+        try:
+            found += kernel_builds.whole(_fetched(suite))
+        except Skip as reason:
+            missing.append(str(reason))
+    if missing and not found:
+        raise Skip("; ".join(missing))
+    return found
+
+
+def _fetched(suite):
+    """@suite, with the headers of its kernel in the cache."""
+    try:
+        debian_headers.fetch(suite, lambda line: None)
+    except LabError as error:
+        raise Skip(f"no headers of {suite}'s kernel can be had: {error}") from None
+    return suite
 
 
 def without_connected_mode():

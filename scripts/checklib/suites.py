@@ -81,6 +81,8 @@ def _quick_suites():
                ["cmake", "--build", cmake],
                ["ctest", "--test-dir", cmake, "-j", str(os.cpu_count()), "--output-on-failure",
                 "--output-junit", LOGS / "unit.xml"]], 3600, levels=ALL, builds=2),
+        Suite("kernels", "the modules build for every kernel that Debian serves", "scripts/check",
+              [["scripts/check", "--junit", LOGS / "kernels.xml", "all-kernels"]], 3600, levels=(FULL,)),
         pytest_suite("splat", "the scanner for kernel splats", "tests/splat", 300, levels=ALL),
         pytest_suite("lab", "the lab's own parts", "tests/lab", 300, "-m", "not guests", levels=ALL),
         Suite("fuzz", "fuzz targets, ten minutes each", "tests/fuzz/run",

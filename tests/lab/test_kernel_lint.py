@@ -4,8 +4,9 @@
 from pathlib import Path
 
 import pytest
-from checklib import kernel_builds, memo, tree
+from checklib import checks, kernel_builds, kernel_checks, memo, tree
 from checklib.includes import Project
+from lablib.error import LabError
 
 FILES = {
     "Kbuild": "obj-m += drivers/a/\n",
@@ -234,3 +235,28 @@ def test_headers(top, make):
     line = f"{kernel_builds.MIRROR}/headers/6.1/drivers_a_deep_h.c:2:1: error: redefinition"
     assert build(line) == ([f"6.1: {line}"], every[:2])
     assert build() == ([], every[:1])
+
+
+def test_all_modules_are_built_when_anything_has_changed(top, make):
+    assert not kernel_builds.whole("6.1") and len(make.calls) == 1
+    assert not kernel_builds.whole("6.1") and len(make.calls) == 1
+    change(top, "drivers/b/b.h")
+    make.output, make.status = "b.h:1:1: error: unknown type name", 2
+    for calls in (2, 3):
+        assert kernel_builds.whole("6.1") == ["6.1: b.h:1:1: error: unknown type name"]
+        assert len(make.calls) == calls
+
+
+def test_a_suite_whose_headers_cannot_be_had(monkeypatch):
+    def fetch(suite, _):
+        if suite != "sid":
+            raise LabError(f"no {suite}")
+
+    monkeypatch.setattr(kernel_checks.debian_headers, "fetch", fetch)
+    monkeypatch.setattr(kernel_checks.kernel_builds, "whole", lambda suite: said)
+    said = []
+    for check in (kernel_checks.sparse_newest, kernel_checks.all_kernels):
+        with pytest.raises(checks.Skip, match="headers of trixie.*can be had"):
+            check()
+    said = ["sid: something is wrong"]
+    assert kernel_checks.all_kernels() == said
