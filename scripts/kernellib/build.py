@@ -81,6 +81,9 @@ VARIANTS = {v.name: v for v in (
     Variant("debug", "the same with KASAN, lockdep, atomic-sleep checks, kmemleak, fault injection",
             "x86_64", "none", ("x86.config", "debug.config", "debug-x86.config"),
             "arch/x86/boot/bzImage", ("bzImage", "modules"), 2400),
+    Variant("race", "the same as test with KCSAN, to find data races",
+            "x86_64", "none", ("x86.config", "race.config"), "arch/x86/boot/bzImage",
+            ("bzImage", "modules"), 1400),
 )}
 
 

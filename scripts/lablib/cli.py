@@ -71,8 +71,9 @@ def parser():
                          "hosts with one port); leaves: all ports in one subnet of two "
                          "switches; FILE: in a subnet as ibnetdiscover prints it")
     up.add_argument("--kernel", default="6.1", metavar="K",
-                    help="6.1 (default) or 6.12, Debian's, fetched if there is none; a release; test "
-                         "or debug (scripts/test-kernel); or the path of a kernel build tree")
+                    help="6.1 (default) or 6.12, Debian's, fetched if there is none; a release; "
+                         "test, debug or race (scripts/test-kernel); or the path of a kernel "
+                         "build tree")
     up.add_argument("--driver", action="append", default=[], metavar="[HOST=]ours|intree",
                     help="ib_ipoib of all hosts or of one (default ours); may be repeated")
     up.add_argument("--ib-mtu", type=int, choices=(2048, 4096), default=4096,

@@ -13,7 +13,7 @@ ROOT = Path("/")
 # Our own test kernels, and how many times longer than a stock kernel on one
 # processor they may take: every deadline, of the lab and of tests, is stretched
 # by this. They run on two processors.
-TEST_KERNELS = {"test": 3, "debug": 8}
+TEST_KERNELS = {"test": 3, "debug": 8, "race": 12}
 # The same of User-Mode Linux, in which tests run that need no lab.
 UML = {"uml": 3}
 
