@@ -15,6 +15,10 @@ Exit status 0 when clean, 1 on a splat, 2 when a file cannot be read.
 
 Nothing is found by a word in the middle of a line: a headline has to start the
 kernel's message, so that a test may talk about KASAN without tripping this.
+
+A data race counts only if a module of ours makes a plain access, one that is not marked as
+atomic, or if modules of ours call what makes both accesses: Linux itself has races that KCSAN
+reports.
 """
 from __future__ import annotations
 
@@ -32,6 +36,7 @@ CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")
 # kmemleak says so after each scan; its listing at the end knows better.
 NEW_LEAKS = re.compile(r"kmemleak: \d+ new suspected memory leaks")
 EXCERPT_LINES = 60      # an excerpt is cut after this many lines
+RACE_LINES = 150        # that of a data race, which has two traces
 TRACE_REACH = 60        # a trace this close below a headline belongs to it
 
 # (kind, pattern at the start of the message). The first match names the splat,
@@ -104,6 +109,15 @@ HEADLINES = [(kind, re.compile(pattern)) for kind, pattern in (
 # is what the test asked for.
 EXPECTED = re.compile(r"FAULT_INJECTION: forcing a failure")
 TRACE = re.compile(r"Call Trace:")
+# A report of KCSAN: what was accessed and how, the frames of it, and the line that ends all.
+RACE = "kcsan"
+ACCESS = re.compile(r"(?:race at unknown origin, with )?(?:read|write|read-write|assert no \w+)"
+                    r"(?: \(([\w, ]+)\))? to 0x[0-9a-f]+ of \d+ bytes by (?:task \d+|interrupt) on cpu")
+MARKED = "marked"
+FRAME = re.compile(r" [\w.]+\+0x[0-9a-f]+/0x[0-9a-f]+(?: \[(\w+)\])?$")
+OUR_MODULE = re.compile(r"sib|ib_ipoib|planted_race|\w+_kunit")
+NEAR_FRAMES = 3         # how far below a function of ours what it calls may access memory
+END_RACE = re.compile(r"={60,}$")
 CUT_HERE = re.compile(r"-+\[ cut here \]-+")
 END_TRACE = re.compile(r"---\[ end (?:trace|Kernel panic)")
 # Said by user space or by the boot on healthy machines, or of a tracker of references that
@@ -169,6 +183,23 @@ def kind_of(text: str) -> str | None:
     return None
 
 
+def is_our_race(lines: Iterable[str]) -> bool:
+    """Whether a report of KCSAN is about a module of ours.
+
+    That is so if it makes a plain access itself, or if both are made by what modules of ours
+    call, and one of them is plain.
+    """
+    accesses: list[tuple[bool, list[bool]]] = []    # is it plain, and which frames are ours
+    for line in lines:
+        text = message(line)
+        if access := ACCESS.match(text):
+            accesses.append((MARKED not in (access[1] or ""), []))
+        elif accesses and (frame := FRAME.match(text)):
+            accesses[-1][1].append(bool(frame[1] and OUR_MODULE.fullmatch(frame[1])))
+    ours = [(plain, frames) for plain, frames in accesses if any(frames[:NEAR_FRAMES])]
+    return any(plain and (frames[0] or len(ours) == 2) for plain, frames in ours)
+
+
 class _Report:
     """A report while its lines come in."""
 
@@ -181,9 +212,13 @@ class _Report:
         self.lines: list[str] = []
 
     def splat(self) -> Splat | None:
-        if self.kind is None:
+        if self.kind is None or (self.kind == RACE and not is_our_race(self.lines)):
             return None
-        return Splat(self.kind, self.number, self.headline, "\n".join(self.lines[:EXCERPT_LINES]))
+        most = RACE_LINES if self.kind == RACE else EXCERPT_LINES
+        return Splat(self.kind, self.number, self.headline, "\n".join(self.lines[:most]))
+
+    def is_ended_by(self, text: str) -> bool:
+        return bool(END_TRACE.match(text) or (self.kind == RACE and END_RACE.match(text)))
 
 
 def scan(text_or_lines: str | Iterable[str], allow: Iterable[Allow] = ALLOW) -> list[Splat]:
@@ -218,7 +253,7 @@ def scan(text_or_lines: str | Iterable[str], allow: Iterable[Allow] = ALLOW) -> 
             report.headline = text
         if report is not None:
             report.lines.append(raw)
-            if END_TRACE.match(text):
+            if report.is_ended_by(text):
                 close()
     close()
     return found

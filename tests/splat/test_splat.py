@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 """The splat scanner, on logs captured from kernels that splatted."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import splat  # noqa: E402
 
 FOUND = {
     "kasan": ["kasan"],
+    "kcsan": ["kcsan"],
     "lockdep-circular": ["lockdep"],
     "lockdep-others": ["lockdep"] * 10,
     "kmemleak-summary": ["kmemleak"],
@@ -38,7 +40,12 @@ FOUND = {
     "slab": ["slab", "slab"],
     "prefixes": ["warn"] * 5,
 }
-CLEAN = ("clean-boot", "injected", "talk", "maple-tree", "maple-tree-two")
+# kcsan-kernel: races of the kernel's own, one of them far below what a module of ours calls;
+# kcsan-marked: what the kernel reads plainly, a module of ours changes as it should;
+# kcsan-callee: what a module of ours calls counts for the process that it has interrupted;
+# kcsan-unknown: nobody knows what changed that the kernel reads plainly
+CLEAN = ("clean-boot", "injected", "talk", "maple-tree", "maple-tree-two", "kcsan-kernel",
+         "kcsan-marked", "kcsan-callee", "kcsan-unknown")
 
 
 def text(name):
@@ -72,6 +79,43 @@ def test_line_and_excerpt():
     assert found.headline.startswith("WARNING: CPU: 1 PID: 873")
     assert "nldev_dellink" in found.excerpt
     assert "end trace" in found.excerpt
+
+
+def test_data_races_are_whole_and_end_where_they_end():
+    log = text("kcsan")
+    [found] = splat.scan(log)
+    assert "dql_completed" in found.headline
+    assert "write to 0xffff888000b4c0c0" in found.excerpt and "Reported by" in found.excerpt
+    assert [s.kind for s in splat.scan(log + text("kcsan-kernel") + log)] == ["kcsan"] * 2
+    assert [s.kind for s in splat.scan(text("kcsan-kernel") + text("oops"))] == ["oops"] * 2
+
+
+def test_a_data_race_of_unknown_origin_counts_when_the_access_is_ours():
+    log = text("kcsan-unknown")
+    assert [s.kind for s in splat.scan(re.sub(r"( netif_schedule_queue\+\S+)$", r"\1 [ib_ipoib]", log,
+                                              flags=re.MULTILINE))] == ["kcsan"]
+
+
+@pytest.mark.parametrize("module", ["sib", "ib_ipoib", "planted_race", "sib_link_kunit"])
+@pytest.mark.parametrize("frame", ["virtqueue_get_buf_ctx_split", "vring_interrupt"])
+def test_a_data_race_counts_when_a_module_of_ours_makes_an_access(module, frame):
+    log = text("kcsan-kernel")
+    assert [s.kind for s in splat.scan(re.sub(rf"( {frame}\+\S+)", rf"\1 [{module}]", log))]
+    assert not splat.scan(re.sub(rf"( {frame}\+\S+)", r"\1 [ib_core]", log))
+
+
+def test_a_data_race_counts_when_the_plain_access_is_ours():
+    log = text("kcsan-marked")
+    assert [s.kind for s in splat.scan(log.replace("read-write (marked)", "read-write"))] == ["kcsan"]
+    assert [s.kind for s in splat.scan(log.replace("(marked)", "(reordered)"))] == ["kcsan"]
+    assert not splat.scan(log.replace("(marked)", "(marked, reordered)"))
+    assert not splat.scan(text("kcsan").replace("write to", "write (marked) to"))
+
+
+def test_a_data_race_counts_when_ours_call_what_makes_both_accesses():
+    log = text("kcsan-callee")
+    assert [s.kind for s in splat.scan(re.sub(r"( futex_wait\+\S+)", r"\1 [sib]", log))] == ["kcsan"]
+    assert [s.kind for s in splat.scan(re.sub(r"( skb_copy_bits\+\S+)", r"\1 [sib]", log))] == ["kcsan"]
 
 
 def test_known_lines_are_found_without_the_allow_list():
