@@ -47,6 +47,25 @@ int ipoib_gid_query(const struct ipoib_intf *intf, union ib_gid *gid)
 }
 
 /**
+ * ipoib_gid_now - the GID that an interface has
+ * @intf: registered interface
+ *
+ * Control may change it at any time: its own work reads ipoib_intf.local_gid as it is.
+ *
+ * Context: process, without transmit locks.
+ * Return: the GID, all of it from before a change or from afterwards.
+ */
+union ib_gid ipoib_gid_now(const struct ipoib_intf *intf)
+{
+	union ib_gid gid;
+
+	ipoib_tx_lock_all(intf->dev);
+	gid = intf->local_gid;
+	ipoib_tx_unlock_all(intf->dev);
+	return gid;
+}
+
+/**
  * ipoib_gid_choose - ndo_set_mac_address
  * @dev: interface
  * @addr: sockaddr with a hardware address

@@ -7,6 +7,7 @@
 struct ipoib_intf;
 
 int ipoib_gid_query(const struct ipoib_intf *intf, union ib_gid *gid);
+union ib_gid ipoib_gid_now(const struct ipoib_intf *intf);
 int ipoib_gid_choose(struct net_device *dev, void *addr);
 
 #endif /* IPOIB_GID_H */

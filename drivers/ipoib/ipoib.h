@@ -221,7 +221,8 @@ enum ipoib_flush {
  * @pkey: P_Key of the partition; constant
  * @pkey_index: in the port's table; control
  * @guid: chosen by hand, network byte order, or 0; written with rtnl, read anywhere
- * @local_gid: of the port; written by control under the transmit locks
+ * @local_gid: of the port; written by control under the transmit locks; others than
+ *	control use ipoib_gid_now()
  * @lid: of the port; control, read anywhere
  * @port_state: enum ib_port_state; control, read anywhere
  * @pd: protection domain; constant while the netdev is registered

@@ -378,14 +378,14 @@ static void intf_rtnl_work(struct work_struct *work)
 	struct ipoib_intf *intf = container_of(work, struct ipoib_intf,
 					       rtnl_work);
 	struct net_device *dev = intf->dev;
+	union ib_gid gid;
 
 	rtnl_lock();
 	if (dev->reg_state == NETREG_REGISTERED) {
 		ipoib_intf_update_mtu(intf, intf->connected);
-		if (memcmp(dev->dev_addr + IPOIB_HWADDR_GID, &intf->local_gid,
-			   sizeof(intf->local_gid))) {
-			dev_addr_mod(dev, IPOIB_HWADDR_GID, &intf->local_gid,
-				     sizeof(intf->local_gid));
+		gid = ipoib_gid_now(intf);
+		if (memcmp(dev->dev_addr + IPOIB_HWADDR_GID, &gid, sizeof(gid))) {
+			dev_addr_mod(dev, IPOIB_HWADDR_GID, &gid, sizeof(gid));
 			call_netdevice_notifiers(NETDEV_CHANGEADDR, dev);
 			intf->announcements = IPOIB_ANNOUNCEMENTS;
 			ipoib_announce(intf);

@@ -10,6 +10,7 @@
  */
 #include <linux/rtnetlink.h>
 
+#include "gid.h"
 #include "ipoib.h"
 
 /**
@@ -98,10 +99,11 @@ static void resize_work(struct work_struct *work)
 
 static void resize_set_address(struct ipoib_intf *intf)
 {
+	union ib_gid gid = ipoib_gid_now(intf);
 	u8 hwaddr[INFINIBAND_ALEN];
 
 	ipoib_hwaddr_set(hwaddr, intf->cm ? IPOIB_HWADDR_RC : 0,
-			 intf->qp->qp_num, &intf->local_gid);
+			 intf->qp->qp_num, &gid);
 	dev_addr_mod(intf->dev, 0, hwaddr, sizeof(hwaddr));
 	intf->announcements = IPOIB_ANNOUNCEMENTS;
 	call_netdevice_notifiers(NETDEV_CHANGEADDR, intf->dev);

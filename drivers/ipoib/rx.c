@@ -174,8 +174,10 @@ static bool rx_is_own(const struct ipoib_intf *intf, const struct ib_grh *grh,
 {
 	int i;
 
-	if (!(wc->wc_flags & IB_WC_GRH) ||
-	    memcmp(&grh->sgid, &intf->local_gid, sizeof(grh->sgid)))
+	if (!(wc->wc_flags & IB_WC_GRH))
+		return false;
+	/* While the GID changes, what is half one and half the other is nobody's. */
+	if (data_race(memcmp(&grh->sgid, &intf->local_gid, sizeof(grh->sgid))))
 		return false;
 	for (i = 0; i < IPOIB_TXQ_MAX; i++)
 		if (wc->src_qp && wc->src_qp == READ_ONCE(intf->txq[i].qpn))
