@@ -343,7 +343,7 @@ void sib_cq_forget(struct sib_cq *cq, const struct sib_qp *qp)
  */
 bool sib_cq_has_events(struct sib_dev *dev)
 {
-	return !list_empty_careful(&dev->ev_list);
+	return !list_empty(&dev->ev_list);
 }
 
 /**

@@ -73,7 +73,8 @@ static unsigned int unit(enum sib_counter c)
 
 static u64 value(const struct sib_pma *pma, const u64 *base, const struct field *f)
 {
-	u64 v = (READ_ONCE(pma->count[f->counter]) - base[f->counter]) / unit(f->counter);
+	u64 v = (READ_ONCE(pma->count[f->counter]) - READ_ONCE(base[f->counter])) /
+		unit(f->counter);
 
 	return f->bits == 64 ? v : min_t(u64, v, BIT_ULL(f->bits) - 1);
 }
@@ -132,8 +133,8 @@ static void set_counters(struct sib_pma *pma, u64 *base, const struct field *f, 
 {
 	for (; n--; f++)
 		if (sel & BIT(f->select))
-			base[f->counter] = READ_ONCE(pma->count[f->counter]) -
-					   take(data, f) * unit(f->counter);
+			WRITE_ONCE(base[f->counter], READ_ONCE(pma->count[f->counter]) -
+						     take(data, f) * unit(f->counter));
 }
 
 static void get_counters(const struct sib_pma *pma, const u64 *base, const struct field *f,
@@ -204,7 +205,8 @@ static __be16 process(struct sib_pma *pma, const struct ib_mad *in, struct ib_ma
  * @in: request
  * @out: response
  *
- * Context: callers are serialised with each other, not with the counting.
+ * Context: any. Nothing is serialised: a request answered beside another one finds each
+ * counter as it was before that, or as it is afterwards.
  * Return: IB_MAD_RESULT_*.
  */
 int sib_pma_process(struct sib_pma *pma, const struct ib_mad *in, struct ib_mad *out)

@@ -106,7 +106,7 @@ static struct sib_qp *next_qp(struct sib_port *port)
 	struct sib_qp *qp;
 
 	/* Who has put one there since has this run once more. */
-	if (list_empty_careful(&port->tx_list))
+	if (list_empty(&port->tx_list))
 		return NULL;
 	spin_lock_irq(&port->tx_lock);
 	qp = list_first_entry_or_null(&port->tx_list, struct sib_qp, tx);
@@ -416,7 +416,7 @@ static struct sib_qp *first_qp(struct sib_port *port, struct sib_qp *poster)
 {
 	if (!poster)
 		return next_qp(port);
-	if (list_empty_careful(&port->tx_list))
+	if (list_empty(&port->tx_list))
 		return poster;
 	sib_tx_note(poster);
 	return next_qp(port);
