@@ -395,7 +395,7 @@ static void accel_send(struct ipoib_intf *intf, struct ipoib_dest *dest,
 
 	skb_pull(skb, INFINIBAND_ALEN);
 	if (unlikely(!skb_is_gso(skb) &&
-		     skb->len > intf->group_mtu + IPOIB_ENCAP_LEN)) {
+		     skb->len > READ_ONCE(intf->group_mtu) + IPOIB_ENCAP_LEN)) {
 		accel_drop(intf->dev, skb, SKB_DROP_REASON_PKT_TOO_BIG);
 		return;
 	}
@@ -485,7 +485,7 @@ void ipoib_accel_tx_timeout(struct net_device *dev, unsigned int queue)
 	struct ipoib_intf *intf = ipoib_priv(dev);
 	struct rdma_netdev *rn = accel_rn(intf);
 
-	intf->txq[0].stalls++;
+	ipoib_count(&intf->txq[0].stalls, 1);
 	netdev_warn(dev, "the HCA's transmit queue %u stalled\n", queue);
 	if (rn->tx_timeout)
 		rn->tx_timeout(dev, queue);

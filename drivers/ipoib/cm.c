@@ -311,14 +311,14 @@ bool ipoib_cm_get_stats(const struct ipoib_intf *intf,
 	if (!cm)
 		return false;
 	stats->rx = &cm->rxq.count;
-	stats->connects = cm->stat_connects;
-	stats->accepts = cm->stat_accepts;
-	stats->refused = cm->stat_refused;
-	stats->rejects = cm->stat_rejects;
-	stats->lost = cm->stat_lost;
+	stats->connects = READ_ONCE(cm->stat_connects);
+	stats->accepts = READ_ONCE(cm->stat_accepts);
+	stats->refused = READ_ONCE(cm->stat_refused);
+	stats->rejects = READ_ONCE(cm->stat_rejects);
+	stats->lost = READ_ONCE(cm->stat_lost);
 	stats->partial = 0;
 	for (i = 0; i < IPOIB_TXQ_MAX; i++)
-		stats->partial += intf->txq[i].partial;
+		stats->partial += READ_ONCE(intf->txq[i].partial);
 	return true;
 }
 

@@ -110,7 +110,7 @@ static void conn_want(struct ipoib_conn *conn)
 /* Too long for a datagram, while the peer is expected to take connections again. */
 static bool conn_awaited_by(const struct ipoib_conn *conn, const struct sk_buff *skb)
 {
-	return skb->len > conn->cm->intf->group_mtu + IPOIB_HARD_LEN &&
+	return skb->len > READ_ONCE(conn->cm->intf->group_mtu) + IPOIB_HARD_LEN &&
 	       READ_ONCE(conn->was_up) &&
 	       time_before(jiffies, READ_ONCE(conn->down_since) + CONN_AWAITED);
 }
@@ -252,7 +252,7 @@ static void conn_switch(struct ipoib_conn *conn, struct ipoib_conn_step step)
 	ipoib_tx_lock_all(intf->dev);
 	/* Nobody refers to a link that may go now. */
 	ipoib_tx_doorbells(intf);
-	conn->state = step.next;
+	WRITE_ONCE(conn->state, step.next);
 	if (step.next != IPOIB_CONN_UP)
 		list_del_init(&conn->backlog);
 	rcu_read_lock();
@@ -271,7 +271,7 @@ static void conn_back_off(struct ipoib_conn *conn)
 
 	conn->failures++;
 	conn->stales = 0;
-	conn->cm->stat_refused++;
+	ipoib_count(&conn->cm->stat_refused, 1);
 	wait = min_t(unsigned long, wait, CONN_ASK_MAX);
 	WRITE_ONCE(conn->ask_at, jiffies + wait);
 }
@@ -325,8 +325,8 @@ static void conn_connect(struct ipoib_conn *conn)
 		ipoib_conn_event(conn, IPOIB_CONN_EV_REFUSED);
 		return;
 	}
-	conn->link = link;
-	conn->cm->stat_connects++;
+	WRITE_ONCE(conn->link, link);
+	ipoib_count(&conn->cm->stat_connects, 1);
 }
 
 static void conn_forget(struct ipoib_conn *conn)
@@ -367,7 +367,7 @@ static enum ipoib_conn_event conn_judge(struct ipoib_conn *conn,
 	case IPOIB_CONN_EV_HANGUP:
 		if (conn->state != IPOIB_CONN_UP)
 			return event;
-		conn->cm->stat_lost++;
+		ipoib_count(&conn->cm->stat_lost, 1);
 		if (conn->path)
 			set_bit(IPOIB_PATH_STALE, &conn->path->state);
 		return conn_judge_end(conn, event);
@@ -402,7 +402,7 @@ void ipoib_conn_event(struct ipoib_conn *conn, enum ipoib_conn_event event)
 	}
 	conn_switch(conn, step);
 	if (step.todo & (IPOIB_CONN_DO_ABORT | IPOIB_CONN_DO_CLOSE)) {
-		conn->link = NULL;
+		WRITE_ONCE(conn->link, NULL);
 		if (link)
 			ipoib_cm_tx_end(link, step.todo & IPOIB_CONN_DO_CLOSE);
 	}

@@ -118,7 +118,7 @@ static int ring_checksum(struct ipoib_txq *txq, const struct ipoib_cm_tx *link,
 		return skb_checksum_help(skb);
 	encap = (struct ipoib_header *)skb->data;
 	encap->reserved = cpu_to_be16(mark);
-	txq->partial++;
+	ipoib_count(&txq->partial, 1);
 	return 0;
 }
 
@@ -141,8 +141,7 @@ static int ring_add(struct ipoib_txq *txq, struct ipoib_cm_tx *link,
 	 * until then would have no more than two packets on their way (TCP small queues).
 	 */
 	skb_orphan(skb);
-	netdev_tx_sent_queue(netdev_get_tx_queue(intf->dev, txq->index),
-			     skb->len);
+	ipoib_tx_note_sent(txq, skb->len);
 	atomic_inc(&intf->cm->in_flight);
 	WRITE_ONCE(link->head, link->head + 1);
 	return 0;

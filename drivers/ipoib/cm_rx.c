@@ -233,7 +233,7 @@ static void rx_flush(struct ipoib_cm_rx *rx)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 
-	rx->state = IPOIB_CM_RX_FLUSHING;
+	WRITE_ONCE(rx->state, IPOIB_CM_RX_FLUSHING);
 	rx->deadline = jiffies + RX_END_TIME;
 	if (ib_modify_qp(rx->qp, &attr, IB_QP_STATE))
 		netdev_warn(rx->cm->intf->dev,
@@ -261,7 +261,7 @@ static void rx_start_drain(struct ipoib_cm *cm)
 	list_for_each_entry(rx, &cm->rx_links, list) {
 		if (rx->state != IPOIB_CM_RX_WAITING)
 			continue;
-		rx->state = IPOIB_CM_RX_DRAINING;
+		WRITE_ONCE(rx->state, IPOIB_CM_RX_DRAINING);
 		rx->deadline = jiffies + RX_END_TIME;
 		cm->rx_draining = rx;
 		if (rx_post_drain(rx))
@@ -299,15 +299,15 @@ static void rx_answer(struct ipoib_cm_rx *rx)
 	int err = rx_accept(rx);
 
 	if (!err) {
-		rx->state = IPOIB_CM_RX_LIVE;
-		rx->used = jiffies;
-		rx->cm->stat_accepts++;
+		WRITE_ONCE(rx->state, IPOIB_CM_RX_LIVE);
+		WRITE_ONCE(rx->used, jiffies);
+		ipoib_count(&rx->cm->stat_accepts, 1);
 		rx_mark_old(rx);
 		return;
 	}
 	netdev_dbg(rx->cm->intf->dev, "incoming connection refused: error %d\n",
 		   err);
-	rx->cm->stat_rejects++;
+	ipoib_count(&rx->cm->stat_rejects, 1);
 	ib_send_cm_rej(rx->id, IB_CM_REJ_NO_RESOURCES, NULL, 0, NULL, 0);
 	rx_free(rx);
 }
@@ -329,7 +329,7 @@ static void rx_handle(struct ipoib_cm_item *item, unsigned long events)
 	if (rx->state == IPOIB_CM_RX_LIVE)
 		rx_flush(rx);
 	if (rx->state == IPOIB_CM_RX_FLUSHING && events & BIT(IPOIB_CM_RX_LAST))
-		rx->state = IPOIB_CM_RX_WAITING;
+		WRITE_ONCE(rx->state, IPOIB_CM_RX_WAITING);
 	if (events & BIT(IPOIB_CM_RX_DRAINED) &&
 	    (rx->state == IPOIB_CM_RX_DRAINING || !cm->rxq.shared))
 		rx_free(rx);
@@ -359,7 +359,7 @@ void ipoib_cm_rx_tick(struct ipoib_cm *cm)
 		    time_after(jiffies, READ_ONCE(rx->used) + idle))
 			rx_flush(rx);
 		else if (rx->state == IPOIB_CM_RX_FLUSHING && due && cm->rxq.shared)
-			rx->state = IPOIB_CM_RX_WAITING;
+			WRITE_ONCE(rx->state, IPOIB_CM_RX_WAITING);
 		else if ((rx->state == IPOIB_CM_RX_FLUSHING ||
 			  rx->state == IPOIB_CM_RX_DRAINING) && due)
 			late = rx;

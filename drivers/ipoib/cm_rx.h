@@ -25,7 +25,7 @@ enum ipoib_cm_rx_state {
  * @item: events
  * @cm: owner; constant
  * @list: link in ipoib_cm.rx_links; guarded by ipoib_cm.rx_lock
- * @state: control
+ * @state: control; read anywhere
  * @id: of the CM; constant
  * @qp: queue pair; control
  * @from: interface of the peer; constant
@@ -35,7 +35,7 @@ enum ipoib_cm_rx_state {
  * @bufs: its own receive buffers, where they are not shared; control
  * @held: of those, with the HCA; set by control before the queue pair receives,
  *	then receive NAPI
- * @used: jiffies of the newest message; receive NAPI
+ * @used: jiffies of the newest message; control, then receive NAPI; read anywhere
  * @deadline: jiffies by which the state has to change; control
  * @rcu: for freeing behind NAPI
  */

@@ -77,7 +77,7 @@ static void show_rx(const struct ipoib_cm_rx *rx, struct seq_file *file)
 		   "  MTU:      %u\n"
 		   "  idle:     %u ms\n"
 		   "\n",
-		   be32_to_cpu(rx->from.qpn), rx_state_name(rx->state),
+		   be32_to_cpu(rx->from.qpn), rx_state_name(READ_ONCE(rx->state)),
 		   ipoib_cm_rxq_frame_max(&rx->cm->rxq) - IPOIB_ENCAP_LEN,
 		   jiffies_to_msecs(jiffies - READ_ONCE(rx->used)));
 }

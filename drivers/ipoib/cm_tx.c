@@ -152,7 +152,7 @@ static void link_check(struct ipoib_cm_tx *link)
 void ipoib_cm_tx_end(struct ipoib_cm_tx *link, bool graceful)
 {
 	link->conn = NULL;
-	if (graceful && !link->broken) {
+	if (graceful && ipoib_cm_tx_usable(link)) {
 		WRITE_ONCE(link->state, IPOIB_CM_TX_CLOSING);
 		link->deadline = jiffies + LINK_CLOSE_TIME;
 	} else {

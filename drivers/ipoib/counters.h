@@ -2,6 +2,7 @@
 #ifndef IPOIB_COUNTERS_H
 #define IPOIB_COUNTERS_H
 
+#include <linux/compiler.h>
 #include <linux/u64_stats_sync.h>
 
 /**
@@ -36,6 +37,18 @@ static inline void ipoib_count_dropped(struct ipoib_counters *count)
 	u64_stats_update_begin(&count->sync);
 	u64_stats_inc(&count->dropped);
 	u64_stats_update_end(&count->sync);
+}
+
+/**
+ * ipoib_count - add to a counter of one writer that anybody may read
+ * @counter: a u64
+ * @n: how much
+ *
+ * On 32-bit machines a reader may see half of it.
+ */
+static inline void ipoib_count(u64 *counter, u64 n)
+{
+	WRITE_ONCE(*counter, *counter + n);
 }
 
 #endif /* IPOIB_COUNTERS_H */

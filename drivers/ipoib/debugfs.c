@@ -86,6 +86,7 @@ static int path_show(struct seq_file *file, void *entry)
 	const struct ipoib_path *path;
 	int mbps;
 	u16 dlid;
+	u8 sl;
 
 	if (ipoib_dest_is_mcast(dest))
 		return 0;
@@ -94,12 +95,14 @@ static int path_show(struct seq_file *file, void *entry)
 	ipoib_debugfs_gid(file, &dest->gid);
 	seq_printf(file, "  complete: %6s\n", dlid ? "yes" : "no");
 	if (dlid) {
-		mbps = ib_rate_to_mbps(path->current_rec.rate);
+		/* Another record may just take its place: then it is a bit of each. */
+		mbps = ib_rate_to_mbps(data_race(path->current_rec.rate));
+		sl = data_race(path->current_rec.sl);	/* likewise */
 		seq_printf(file,
 			   "  DLID:     0x%04x\n"
 			   "  SL: %12u\n"
 			   "  rate: %8d.%d Gb/sec\n",
-			   dlid, path->current_rec.sl, mbps / 1000,
+			   dlid, sl, mbps / 1000,
 			   mbps % 1000 / 100);
 	}
 	seq_putc(file, '\n');

@@ -211,7 +211,7 @@ enum skb_drop_reason ipoib_hold_add(struct ipoib_intf *intf,
 	       atomic_read(&intf->pending_bytes) + bytes <=
 	       IPOIB_INTF_PENDING_MAX;
 	if (fits) {
-		hold->bytes += bytes;
+		WRITE_ONCE(hold->bytes, hold->bytes + bytes);
 		atomic_add(bytes, &intf->pending_bytes);
 		__skb_queue_tail(&hold->packets, skb);
 	}
@@ -235,7 +235,7 @@ struct sk_buff *ipoib_hold_take(struct ipoib_intf *intf,
 	spin_lock(&hold->lock);
 	skb = __skb_dequeue(&hold->packets);
 	if (skb) {
-		hold->bytes -= skb->truesize;
+		WRITE_ONCE(hold->bytes, hold->bytes - skb->truesize);
 		atomic_sub(skb->truesize, &intf->pending_bytes);
 	}
 	spin_unlock(&hold->lock);
@@ -396,7 +396,7 @@ static void dest_swap_ah(struct ipoib_intf *intf, struct ipoib_dest *dest,
 
 	ipoib_tx_lock_all(intf->dev);
 	old = dest->ah;
-	dest->ah = ah;
+	WRITE_ONCE(dest->ah, ah);
 	if (ah)
 		intf->data->send_held(intf, dest);
 	else

@@ -270,7 +270,7 @@ static u64 *get_queue_stats(const struct ipoib_txq *txq, u64 *data)
 		data[0] = u64_stats_read(&done->packets);
 		data[1] = u64_stats_read(&done->bytes);
 	} while (u64_stats_fetch_retry(&done->sync, start));
-	data[2] = txq->stalls;
+	data[2] = READ_ONCE(txq->stalls);
 	return data + QUEUE_STATS;
 }
 
@@ -280,9 +280,9 @@ static void get_tx_stats(const struct ipoib_intf *intf, u64 *data)
 
 	/* Queues that have gone count as well. */
 	for (i = 0; i < IPOIB_TXQ_MAX; i++) {
-		data[STAT_TX_STALLS] += intf->txq[i].stalls;
-		data[STAT_TX_TOO_LONG] += intf->txq[i].too_long;
-		data[STAT_TX_LSO] += intf->txq[i].lso;
+		data[STAT_TX_STALLS] += READ_ONCE(intf->txq[i].stalls);
+		data[STAT_TX_TOO_LONG] += READ_ONCE(intf->txq[i].too_long);
+		data[STAT_TX_LSO] += READ_ONCE(intf->txq[i].lso);
 	}
 }
 
@@ -296,10 +296,10 @@ static void get_stats(struct net_device *dev, struct ethtool_stats *stats,
 
 	memset(data, 0, STAT_COUNT * sizeof(*data));
 	get_tx_stats(intf, data);
-	data[STAT_PATH_QUERIES] = intf->stat_path_queries;
-	data[STAT_JOINS] = intf->stat_joins;
-	memcpy(&data[STAT_FLUSH_LIGHT], intf->stat_flushes,
-	       sizeof(intf->stat_flushes));
+	data[STAT_PATH_QUERIES] = READ_ONCE(intf->stat_path_queries);
+	data[STAT_JOINS] = READ_ONCE(intf->stat_joins);
+	for (i = 0; i < ARRAY_SIZE(intf->stat_flushes); i++)
+		data[STAT_FLUSH_LIGHT + i] = READ_ONCE(intf->stat_flushes[i]);
 	data[STAT_PENDING_BYTES] = atomic_read(&intf->pending_bytes);
 	for (i = 0; i < intf->tx_queues; i++)
 		queue_data = get_queue_stats(&intf->txq[i], queue_data);

@@ -103,7 +103,7 @@ static enum ipoib_flush flush_take_level(struct ipoib_intf *intf)
 {
 	enum ipoib_flush level = fls_long(xchg(&intf->flush, 0)) - 1;
 
-	intf->stat_flushes[level]++;
+	ipoib_count(&intf->stat_flushes[level], 1);
 	trace_ipoib_flush(intf, level);
 	return level;
 }

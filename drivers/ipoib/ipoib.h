@@ -81,9 +81,9 @@ struct ipoib_tx_slot {
  * @unposted: link of a connection with sends that the HCA has not heard of; guarded
  *	by the queue's lock
  * @drops: packets refused before they reached the ring; guarded by the lock
- * @too_long: packets that did not fit where they should go; guarded by the lock
- * @lso: packets that the HCA was given to cut; guarded by the lock
- * @partial: packets sent with the checksum left to the peer; guarded by the lock
+ * @too_long: packets that did not fit where they should go; written under the lock
+ * @lso: packets that the HCA was given to cut; written under the lock
+ * @partial: packets sent with the checksum left to the peer; written under the lock
  * @tail: positions completed; written by @napi
  * @done_lock: guards @done and the completing half of the netdev queue's byte limit;
  *	connections complete in the NAPI of the first queue
@@ -135,7 +135,7 @@ struct ipoib_rx_slot {
  * @pool: pages of the buffers; lives while the queue pair runs
  * @slots: ring of @size entries; as the queue pair
  * @size: number of buffers, a power of two; as the queue pair, read with rtnl
- * @posted: buffers the HCA has; written by @napi
+ * @posted: buffers the HCA has; written by @napi, read by control
  * @buf_len: octets of datagram that a buffer takes
  * @heads: @size areas of IPOIB_RX_HEAD_STRIDE octets for GRH and encapsulation
  * @heads_dma: address of @heads
@@ -372,6 +372,26 @@ static inline struct ipoib_intf *ipoib_priv(const struct net_device *dev)
 	const struct rdma_netdev *rn = netdev_priv(dev);
 
 	return rn->clnt_priv;
+}
+
+/**
+ * ipoib_tx_note_sent - a packet counts for the byte limit of its queue
+ * @txq: transmit queue
+ * @bytes: its length
+ *
+ * Context: transmit queue lock.
+ */
+static inline void ipoib_tx_note_sent(const struct ipoib_txq *txq,
+				      unsigned int bytes)
+{
+	struct netdev_queue *queue = netdev_get_tx_queue(txq->intf->dev,
+							 txq->index);
+
+	/*
+	 * The kernel adds plainly to what dql_completed() reads meanwhile: what that
+	 * does not see yet, it sees the next time.
+	 */
+	data_race((netdev_tx_sent_queue(queue, bytes), 0));
 }
 
 extern struct ib_sa_client ipoib_sa_client;

@@ -166,7 +166,7 @@ static void mcast_set_state(struct ipoib_mcast *mcast,
 
 	intf->joins -= mcast->state == IPOIB_MCAST_JOINING;
 	intf->joins += state == IPOIB_MCAST_JOINING;
-	mcast->state = state;
+	WRITE_ONCE(mcast->state, state);
 }
 
 /* Give the membership back. The callback has returned for good afterwards. */
@@ -279,7 +279,7 @@ static void mcast_join(struct ipoib_mcast *mcast)
 		rec.join_state = BIT(SENDONLY_NONMEBER_JOIN);
 		mask = MCAST_COMP_JOIN;
 	}
-	intf->stat_joins++;
+	ipoib_count(&intf->stat_joins, 1);
 	mcast_set_state(mcast, IPOIB_MCAST_JOINING);
 	sa = ib_sa_join_multicast(&ipoib_sa_client, intf->ca, intf->port, &rec,
 				  mask, GFP_KERNEL, mcast_answer, mcast);
@@ -489,7 +489,7 @@ static void mcast_sync_list(struct ipoib_intf *intf)
 			continue;
 		if (mcast->wanted && mcast->sendonly) {
 			mcast_leave(mcast);
-			mcast->sendonly = false;
+			WRITE_ONCE(mcast->sendonly, false);
 			mcast->retry_at = jiffies;
 		} else if (!mcast->wanted && !mcast->sendonly) {
 			ipoib_mcast_destroy(mcast);

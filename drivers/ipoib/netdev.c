@@ -227,7 +227,7 @@ static void intf_tx_timeout(struct net_device *dev, unsigned int queue)
 	struct ipoib_intf *intf = ipoib_priv(dev);
 	struct ipoib_txq *txq = &intf->txq[queue];
 
-	txq->stalls++;
+	ipoib_count(&txq->stalls, 1);
 	trace_ipoib_tx_stall(txq);
 	netdev_warn(dev, "transmit queue %u stalled: %u filled, %u posted, %u completed; restarting the queue pairs\n",
 		    queue, txq->head, txq->posted, READ_ONCE(txq->tail));

@@ -94,7 +94,7 @@ static void path_query(struct work_struct *work)
 	unsigned int noio = memalloc_noio_save();
 
 	clear_bit(IPOIB_PATH_STALE, &path->state);
-	intf->stat_path_queries++;
+	ipoib_count(&intf->stat_path_queries, 1);
 	reinit_completion(&path->answered);
 	path->query_id = ib_sa_path_rec_get(&ipoib_sa_client, intf->ca,
 					    intf->port, &rec, PATH_COMP_MASK,

@@ -74,7 +74,7 @@ void ipoib_pmtu_too_long(struct ipoib_txq *txq, struct sk_buff *skb, u32 mtu,
 {
 	struct ipoib_intf *intf = txq->intf;
 
-	txq->too_long++;
+	ipoib_count(&txq->too_long, 1);
 	if (!READ_ONCE(*told)) {
 		WRITE_ONCE(*told, true);
 		net_info_ratelimited("%s: packet of %u octets is too long for a destination of MTU %u\n",
@@ -83,7 +83,7 @@ void ipoib_pmtu_too_long(struct ipoib_txq *txq, struct sk_buff *skb, u32 mtu,
 	}
 	ipoib_count_error(&txq->drops);
 	skb_dst_update_pmtu(skb, mtu);
-	if (skb_queue_len(&intf->pmtu_queue) >= PMTU_QUEUE_MAX) {
+	if (skb_queue_len_lockless(&intf->pmtu_queue) >= PMTU_QUEUE_MAX) {
 		dev_kfree_skb_any_reason(skb, SKB_DROP_REASON_PKT_TOO_BIG);
 		return;
 	}

@@ -61,11 +61,11 @@ static void rx_post_batch(struct ipoib_rxq *rxq)
 	err = ib_post_recv(rxq->intf->qp, rxq->wr, &bad);
 	rxq->wr[n - 1].next = n < IPOIB_POLL_BATCH ? &rxq->wr[n] : NULL;
 	if (likely(!err)) {
-		rxq->posted += n;
+		WRITE_ONCE(rxq->posted, rxq->posted + n);
 		return;
 	}
 	if (bad)
-		rxq->posted += bad - rxq->wr;
+		WRITE_ONCE(rxq->posted, rxq->posted + (bad - rxq->wr));
 	if (net_ratelimit())
 		netdev_warn(rxq->intf->dev,
 			    "the HCA refused a receive: error %d\n", err);
@@ -194,8 +194,9 @@ static void rx_deliver(struct ipoib_rxq *rxq, struct sk_buff *skb,
 	skb->protocol = encap->proto;
 	skb->dev = intf->dev;
 	skb->pkt_type = rx_packet_type(intf, head, wc);
-	if (wc->wc_flags & IB_WC_IP_CSUM_OK &&
-	    intf->dev->features & NETIF_F_RXCSUM)
+	/* Written under rtnl: a packet just then may be treated either way. */
+	if (data_race(intf->dev->features) & NETIF_F_RXCSUM &&
+	    wc->wc_flags & IB_WC_IP_CSUM_OK)
 		skb->ip_summed = CHECKSUM_UNNECESSARY;
 	u64_stats_update_begin(&rxq->count.sync);
 	u64_stats_inc(&rxq->count.packets);
@@ -242,7 +243,7 @@ static void rx_completion(struct ipoib_rxq *rxq, const struct ib_wc *wc)
 {
 	u32 index = wc->wr_id;
 
-	rxq->posted--;
+	WRITE_ONCE(rxq->posted, rxq->posted - 1);
 	if (likely(wc->status == IB_WC_SUCCESS)) {
 		rx_packet(rxq, index, wc);
 	} else if (wc->status != IB_WC_WR_FLUSH_ERR) {

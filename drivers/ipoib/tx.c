@@ -136,11 +136,11 @@ void ipoib_tx_push(struct ipoib_txq *txq, struct ipoib_dest *dest,
 	struct ipoib_tx_slot *slot = tx_slot(txq, txq->head);
 	struct ipoib_intf *intf = txq->intf;
 	u32 qpn = ipoib_hwaddr_qpn(skb->data);
+	int group_mtu = READ_ONCE(intf->group_mtu);
 
 	skb_pull(skb, INFINIBAND_ALEN);
-	if (unlikely(tx_frame_len(skb) > intf->group_mtu + IPOIB_ENCAP_LEN)) {
-		ipoib_pmtu_too_long(txq, skb, intf->group_mtu,
-				    &dest->told_mtu);
+	if (unlikely(tx_frame_len(skb) > group_mtu + IPOIB_ENCAP_LEN)) {
+		ipoib_pmtu_too_long(txq, skb, group_mtu, &dest->told_mtu);
 		return;
 	}
 	if (unlikely(!tx_prepare(slot, skb) ||
@@ -166,8 +166,8 @@ void ipoib_tx_push(struct ipoib_txq *txq, struct ipoib_dest *dest,
 
 	ipoib_note_use(&dest->used);
 	skb_tx_timestamp(skb);
-	netdev_tx_sent_queue(tx_netdev_queue(txq), tx_octets(slot));
-	txq->lso += !!slot->wr.hlen;
+	ipoib_tx_note_sent(txq, tx_octets(slot));
+	ipoib_count(&txq->lso, !!slot->wr.hlen);
 	WRITE_ONCE(txq->head, txq->head + 1);
 	ipoib_tx_stop_if_full(txq);
 }
