@@ -50,4 +50,4 @@ def kernel_sources():
     """C of the kernel: the drivers, their KUnit tests, what others test and measure with."""
     return [name for name in with_suffix(".c", ".h")
             if name.startswith(("drivers/", "tests/kunit/", "tests/kernel/lender/",
-                                "tests/bench/loop_module/"))]
+                                "tests/kernel/planted_race/", "tests/bench/loop_module/"))]
