@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 KERNELS := 6.1 6.12
 
-.PHONY: help demo check test test-full test-features modules probe unit test-kunit test-debug test-packages guests vm bench bench-ha bench-fabric bench-rxe bench-insn bench-loop \
+.PHONY: help demo check test test-full test-features modules probe unit test-kunit test-debug test-race test-packages guests vm bench bench-ha bench-fabric bench-rxe bench-insn bench-loop \
 	test-connected test-ha test-fuzz test-fuzz-planted test-verbs \
 	lab-up lab-down lab-status lab-shell \
 	bootstrap format clean install uninstall
@@ -43,6 +43,9 @@ test-kunit: bootstrap ## kernel unit tests, on a debug kernel
 
 test-debug: bootstrap ## everything on kernels with KASAN, lockdep and kmemleak
 	@scripts/run-tests kunit stack fuzz-kernel verbs debug
+
+test-race: bootstrap ## data races: hosts with KCSAN, on two and on four processors
+	@scripts/run-tests race
 
 test-packages: bootstrap ## packages: built, installed, booted with, removed
 	@scripts/bootstrap packages

@@ -126,6 +126,10 @@ def _host_suites():
     debug = pytest_suite("debug", "two hosts with KASAN, lockdep and kmemleak", "tests/vm", 9000,
                          "--kernel=debug", levels=(FULL,), builds=1)
     debug.commands.insert(0, ["scripts/test-kernel", "build", "debug"])
+    race = pytest_suite("race", "two hosts with KCSAN, on two and on four processors", "tests/vm",
+                        4 * 3600, "-m", "race", "-k", "not 2048", "--kernel=race", "--cpus=2,4",
+                        "--driver=ours", levels=(FULL,), builds=1)
+    race.commands.insert(0, ["scripts/test-kernel", "build", "race"])
     packages = pytest_suite("packages", "packages in a fresh Debian with systemd and SysV init",
                             "tests/packages", 3600, levels=(FULL,))
     packages.commands[:0] = [["packaging/test-deb", BUILD / "packages"],
@@ -137,6 +141,7 @@ def _host_suites():
         full,
         preempt,
         debug,
+        race,
         packages,
         pytest_suite("guests", "the lab: commands, crashes, splats", "tests/lab", 900,
                      "-m", "guests", levels=(FULL,)),

@@ -32,6 +32,9 @@ def pytest_addoption(parser):
     group.addoption("--kernel", default="6.1,6.12",
                     help="kernels, comma separated (default 6.1,6.12); 6.12:preempt: with "
                          "full preemption, which stock kernels can have")
+    group.addoption("--cpus", default="0", metavar="N[,N...]",
+                    help="processors of each host (default: two with a kernel of ours, else one); "
+                         "all tests are run with each number")
     group.addoption("--full", action="store_true", help="every test on every kernel")
     group.addoption("--switches", type=int, metavar="N",
                     help="mode switches under traffic (default 1000 with --full, else 20)")
@@ -46,6 +49,9 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "smoke: runs on every kernel")
     config.addinivalue_line("markers", "full(scenario): runs with --full only: it takes long, or "
                             "the scenario proves the same on a debug kernel in less time")
+    config.addinivalue_line("markers", "race: of the suite `race`; on the kernel of this name also if "
+                            "marked full")
+    config.addinivalue_line("markers", "kernel(name): runs on this kernel alone")
     config.addinivalue_line("markers", "ha: about ipoib-ha")
     config.addinivalue_line("markers", "connected: about connected mode")
     config.addinivalue_line("markers", "verbs: about sib's verbs")
@@ -73,7 +79,9 @@ def _configs(metafunc):
         drivers["ours"] = drivers["intree"]
     elif option("--driver") == "ours":
         pairs = [pair for pair in pairs if pair == "ours"]
-    return [Config(kernel, *drivers[pair], mtu, chosen.get("ports", 1), preempt=how == "preempt")
+    return [Config(kernel, *drivers[pair], mtu, chosen.get("ports", 1), cpus=int(cpus),
+                   preempt=how == "preempt")
+            for cpus in option("--cpus").split(",")
             for number, (kernel, _, how) in enumerate(
                 word.partition(":") for word in option("--kernel").split(","))
             for pair in pairs for mtu in chosen.get("mtus", [4096])
@@ -93,6 +101,18 @@ def _check_full(item):
             raise pytest.UsageError(f"{item.nodeid}: full(): no scenario '{scenario}' in {SCENARIOS}")
 
 
+def _is_left_out(item, lab, is_full):
+    """Whether a test is not for this kind of run, or not for the kernel of its lab."""
+    name = lab.kernel if lab else None
+    only = item.get_closest_marker("kernel")
+    if only and only.args != (name,):
+        return True
+    if is_full or not item.get_closest_marker("full"):
+        return False
+    one_of_several = hasattr(item, "callspec") and any(mark.name == "full" for mark in item.callspec.marks)
+    return not (name == "race" and item.get_closest_marker("race")) or one_of_several
+
+
 def pytest_collection_modifyitems(config, items):
     """One boot per lab: sort by lab, then by test, both as they first come.
 
@@ -107,10 +127,9 @@ def pytest_collection_modifyitems(config, items):
 
     for item in items:
         _check_full(item)
-    if not config.getoption("--full"):
-        long = [item for item in items if item.get_closest_marker("full")]
-        config.hook.pytest_deselected(items=long)
-        items[:] = [item for item in items if item not in long]
+    others = [item for item in items if _is_left_out(item, lab_of(item), config.getoption("--full"))]
+    config.hook.pytest_deselected(items=others)
+    items[:] = [item for item in items if item not in others]
     order, tests = {}, {}
     for item in items:
         order.setdefault(lab_of(item), len(order))

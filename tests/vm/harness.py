@@ -43,6 +43,11 @@ def set_stretch(factor):
     _stretch = factor
 
 
+def pace():
+    """ping's option for long echoes, few of which fit its socket: one after the other."""
+    return f"-i{stretched(0.02):.2f}"
+
+
 def other(host):
     return "h2" if host == "h1" else "h1"
 
@@ -100,7 +105,8 @@ class Config:
         ports = f"-{self.ports}ports" if self.ports > 1 else ""
         topology = f"-{self.topology}" if self.topology else ""
         preempt = "-preempt" if self.preempt else ""
-        return f"{self.kernel}-{drivers}-{self.ib_mtu}{ports}{topology}{preempt}"
+        cpus = f"-{self.cpus}cpus" if self.cpus else ""
+        return f"{self.kernel}-{drivers}-{self.ib_mtu}{ports}{topology}{preempt}{cpus}"
 
     def arguments(self):
         cpus = self.cpus or (2 if self.kernel in TEST_KERNELS else 1)

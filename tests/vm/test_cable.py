@@ -50,6 +50,7 @@ def stream(lab):
             assert checked.out.split()[-1] == done.out.split()[-1], "bytes sent and received"
 
 
+@pytest.mark.race
 @pytest.mark.smoke
 @pytest.mark.labs(drivers=["ours", "mixed", "intree"])
 def test_pulled_and_plugged_under_traffic(lab, request):
@@ -68,6 +69,7 @@ def test_pulled_and_plugged_under_traffic(lab, request):
         lab.ping(host, ipv4(other(host)), "-c20", "-i0.05")
 
 
+@pytest.mark.race
 def test_short_glitches(lab):
     """Pulled and plugged at once: whether anyone notices or not, all works after."""
     try:

@@ -5,7 +5,7 @@ import contextlib
 
 import pytest
 
-from harness import HOSTS, on_hosts, other
+from harness import HOSTS, on_hosts, other, pace
 
 PAIRS = ["ours", "mixed", "mixed-swapped"]
 CHILD = "ib0.8001"
@@ -77,6 +77,7 @@ def test_traffic_on_a_second_partition(lab, make):
                 lab.ping(host, peer, "-c10", "-i0.02", "-s", "1800")
 
 
+@pytest.mark.race
 @pytest.mark.full
 @pytest.mark.labs(drivers=PAIRS)
 def test_connected_children(lab):
@@ -86,7 +87,7 @@ def test_connected_children(lab):
             lab.run(host, "ip", "link", "set", CHILD, "mtu", "65520")
         for host in HOSTS:
             lab.reachable(host, address(other(host)))
-            lab.ping(host, address(other(host)), "-c10", "-i0.02", "-M", "do", "-s", "60000")
+            lab.ping(host, address(other(host)), "-c10", pace(), "-M", "do", "-s", "60000")
 
 
 @pytest.mark.full

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from harness import GUEST, HOSTS, ipv4, ipv6, on_hosts, other, until
+from harness import GUEST, HOSTS, ipv4, ipv6, on_hosts, other, pace, until
 from test_cable import plug, pull, stream
 from test_ping import echo
 from test_reload import comes_back, traffic
@@ -79,6 +79,7 @@ def statistic(lab, host, name):
     return int(re.search(rf"\b{name}: (\d+)", lab.out(host, "ethtool", "-S", "ib0"))[1])
 
 
+@pytest.mark.race
 @pytest.mark.smoke
 @pytest.mark.labs(drivers=PAIRS)
 def test_long_packets_in_one_piece(lab):
@@ -87,9 +88,9 @@ def test_long_packets_in_one_piece(lab):
             for name, largest in LARGEST.items():
                 peer = name(other(host))
                 lab.reachable(host, peer)
-                lab.ping(host, peer, "-c10", "-i0.02", "-M", "do", "-s", largest)
+                lab.ping(host, peer, "-c10", pace(), "-M", "do", "-s", largest)
                 assert not lab.ok(host, "ping", "-c1", "-W1", "-M", "do", "-s", largest + 1, peer)
-        lab.ping("h1", ipv4("h2"), "-c20", "-i0.02", "-M", "do", "-s", "65000")
+        lab.ping("h1", ipv4("h2"), "-c20", pace(), "-M", "do", "-s", "65000")
 
 
 @pytest.mark.full
@@ -100,6 +101,7 @@ def test_every_size(lab):
             echo(lab, host, ipv4(other(host)), "dont", "0-9000/1", "9000-65492/173")
 
 
+@pytest.mark.race
 @pytest.mark.smoke
 @pytest.mark.labs(drivers=PAIRS)
 def test_tcp_both_ways(lab):
@@ -127,6 +129,7 @@ def test_receive_memory(lab):
     assert limit // 2 < held < limit + PAGES_BESIDE
 
 
+@pytest.mark.race
 @pytest.mark.labs(drivers=PAIRS)
 @pytest.mark.parametrize("host", ONE_HOST)
 def test_connected_and_datagram(lab, host):
@@ -136,7 +139,7 @@ def test_connected_and_datagram(lab, host):
             peer = ipv4(other(source))
             lab.wait(source, f"ping -q -c1 -W1 -s 20000 {peer} > /dev/null", 20,
                      f"{source} knows what fits")
-            lab.ping(source, peer, "-c10", "-i0.02", "-s", "20000")
+            lab.ping(source, peer, "-c10", pace(), "-s", "20000")
         with Server(lab) as server:
             for way in ([], ["-R"]):
                 end = server.client(ipv4("h2"), "-t", "2", *way)
@@ -152,6 +155,7 @@ def test_too_long_for_a_group(lab):
         assert statistic(lab, "h1", "tx_too_long") == before + 1
 
 
+@pytest.mark.race
 @pytest.mark.full("connected")
 @pytest.mark.timeout(SWITCHES * 2)
 @pytest.mark.labs(drivers=PAIRS)
@@ -172,6 +176,7 @@ def test_mode_switched_under_traffic(lab, request, record_property, host):
              f"connection kept, {before >> 20} MiB checked meanwhile")
 
 
+@pytest.mark.race
 @pytest.mark.full
 @pytest.mark.labs(drivers=PAIRS)
 def test_mtu_changed_under_traffic(lab, record_property):
@@ -184,6 +189,7 @@ def test_mtu_changed_under_traffic(lab, record_property):
              f"connection kept, {total() >> 20} MiB checked meanwhile")
 
 
+@pytest.mark.race
 @pytest.mark.labs(drivers=["ours", "mixed"])
 def test_cable_pulled_under_traffic(lab, record_property):
     try:
@@ -201,6 +207,7 @@ def test_cable_pulled_under_traffic(lab, record_property):
     forget_connections(lab)
 
 
+@pytest.mark.race
 @pytest.mark.full
 @pytest.mark.labs(drivers=PAIRS)
 def test_peer_that_comes_back(lab, record_property):

@@ -25,6 +25,7 @@ def rings(lab, host):
                  for kind in ("RX", "TX"))
 
 
+@pytest.mark.race
 @pytest.mark.full
 @pytest.mark.ours_only
 def test_rings_change_under_traffic(lab):

@@ -69,6 +69,9 @@ def test_config_names_and_arguments():
     assert str(preempt) == "6.12-ours-4096-preempt"
     assert preempt.arguments()[-6:] == ["--cpus", "1", "--ports", "1", "--append", "preempt=full"]
     assert preempt.slowness > Config("6.12").slowness
+    four = Config("race", cpus=4)
+    assert str(four) == "race-ours-4096-4cpus"
+    assert four.arguments()[-4:] == ["--cpus", "4", "--ports", "1"]
 
 
 def test_deadlines_are_stretched_on_slow_kernels():

@@ -77,6 +77,7 @@ def flows(lab, process, host, group):
     until(one, 30, seen)
 
 
+@pytest.mark.race
 @pytest.mark.smoke
 @pytest.mark.labs(drivers=["ours", "mixed", "mixed-swapped", "intree"])
 @pytest.mark.parametrize("group", GROUPS)
@@ -118,6 +119,7 @@ def test_both_hosts_receive_and_nobody_hears_himself_over_the_fabric(lab):
         assert got < 40, f"h1 received {got} packets while only it was sending"
 
 
+@pytest.mark.race
 def test_many_groups(lab):
     """Eighteen memberships of one socket: all known to the SA, all gone afterwards."""
     groups = [f"239.9.0.{number}" for number in range(1, 19)]

@@ -69,6 +69,7 @@ def test_absent_host_fails_and_disturbs_nobody(lab):
     lab.run("h1", "ip", "neigh", "flush", "all", "dev", "ib0")
 
 
+@pytest.mark.race
 def test_a_changed_hardware_address_takes_effect_at_once(lab):
     """An entry set by hand with a wrong QPN loses traffic; removing it heals at once."""
     good = lab.json("h2", "ip", "-j", "link", "show", "ib0")[0]["address"]

@@ -54,6 +54,7 @@ def test_fragmented(lab, version):
         lab.ping(host, target, "-c2", "-i0.1", "-s", str(limit - 20))
 
 
+@pytest.mark.race
 @pytest.mark.smoke
 @pytest.mark.labs(drivers=["ours", "mixed", "mixed-swapped", "intree"])
 @pytest.mark.parametrize("name", [ipv4, ipv6])
@@ -62,6 +63,7 @@ def test_hundred_echoes_without_loss(lab, name):
     lab.ping("h2", name("h1"), "-c100", "-i0.02", "-s", "1400")
 
 
+@pytest.mark.race
 @pytest.mark.full("ping")
 def test_ping_flood_without_loss(lab):
     lab.ping("h1", "10.10.0.2", "-f", "-c", "2000", "-s", "1000", timeout=120)

@@ -51,6 +51,7 @@ def traffic(lab, host):
             assert all(json.loads(done.out).values()), f"traffic to all was sent: {done.out}"
 
 
+@pytest.mark.race
 @pytest.mark.smoke
 @pytest.mark.labs(drivers=["ours", "mixed"])
 def test_ib_ipoib_reloaded_under_traffic(lab, request):
@@ -63,6 +64,7 @@ def test_ib_ipoib_reloaded_under_traffic(lab, request):
             comes_back(lab, host)
 
 
+@pytest.mark.race
 @pytest.mark.smoke
 @pytest.mark.labs(drivers=["ours", "mixed"])
 def test_device_deleted_and_added_under_traffic(lab, request):
@@ -73,6 +75,7 @@ def test_device_deleted_and_added_under_traffic(lab, request):
             comes_back(lab, "h2")
 
 
+@pytest.mark.race
 @pytest.mark.smoke
 @pytest.mark.labs(drivers=["ours"])
 def test_sib_reloaded_under_traffic(lab, request):
@@ -85,6 +88,7 @@ def test_sib_reloaded_under_traffic(lab, request):
             comes_back(lab, "h2")
 
 
+@pytest.mark.race
 @pytest.mark.full("unplug")
 def test_device_of_the_sm_deleted_and_added(lab):
     """h1's device goes while OpenSM uses it; a new OpenSM makes all well again.
@@ -104,6 +108,7 @@ def test_device_of_the_sm_deleted_and_added(lab):
     comes_back(lab, "h1")
 
 
+@pytest.mark.race
 @pytest.mark.full("unplug")
 def test_lower_netdev_unregistered(lab):
     """The cable's driver is unbound from the NIC and bound again."""
@@ -123,6 +128,7 @@ def test_lower_netdev_unregistered(lab):
         comes_back(lab, "h2")
 
 
+@pytest.mark.race
 @pytest.mark.full("updown")
 def test_interface_set_down_and_up_under_traffic(lab, request):
     with traffic(lab, "h2"):

@@ -25,6 +25,7 @@ def sm(lab):
         start(lab)
 
 
+@pytest.mark.race
 @pytest.mark.smoke
 @pytest.mark.usefixtures("sm")
 @pytest.mark.parametrize("end", ["stopped", "killed"])

@@ -90,6 +90,7 @@ def test_smpquery(lab):
                                                  str(lid(lab, other(host)))).replace(":", "")
 
 
+@pytest.mark.race
 @pytest.mark.parametrize("options", [[], ["-x"]], ids=["basic", "extended"])
 def test_perfquery_counts_traffic(lab, options):
     number = str(lid(lab, "h2"))

@@ -34,6 +34,7 @@ class Server:
         return document["end"]
 
 
+@pytest.mark.race
 @pytest.mark.smoke
 @pytest.mark.labs(drivers=["ours", "mixed", "mixed-swapped", "intree"], mtus=[2048, 4096])
 @pytest.mark.parametrize("name", [ipv4, ipv6])
@@ -44,6 +45,7 @@ def test_tcp_both_ways(lab, name):
             assert end["sum_received"]["bytes"] > LEAST_BYTES
 
 
+@pytest.mark.race
 @pytest.mark.full("tcp")
 @pytest.mark.labs(drivers=["ours"])
 def test_tcp_both_ways_at_once_on_four_connections(lab):

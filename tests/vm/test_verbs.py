@@ -11,6 +11,7 @@ from verbs_runner import PAIR, VETH, at, note, run_all
 pytestmark = pytest.mark.verbs
 
 
+@pytest.mark.race
 def test_a_few_programs(lab, record_property):
     few = [program for family in verbs_programs.FAMILIES.values() for program in family
            if program.smoke]

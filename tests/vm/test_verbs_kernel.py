@@ -14,6 +14,7 @@ pytestmark = pytest.mark.verbs
 DISK_MIB = 8
 
 
+@pytest.mark.race
 @pytest.mark.full
 def test_events_and_draining(lab, record_property):
     done = lab.helper("h1", "verbs_events.py", "sib0", "sib0")

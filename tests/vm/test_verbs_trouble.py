@@ -58,6 +58,7 @@ def test_killed_programs_leave_nothing_behind(lab, record_property):
          f"passed: {count} times, `rdma res` as before")
 
 
+@pytest.mark.race
 @pytest.mark.parametrize("place, ends", [
     pytest.param(PAIR, [("h1", "eth1"), ("h2", "eth1")], id="pair"),
     pytest.param(VETH, [("h1", "va"), ("h1", "vb")], id="veth", marks=pytest.mark.full)])
