@@ -26,7 +26,8 @@ static struct ipoib_tx_slot *ring_slot(const struct ipoib_cm_tx *link, u32 pos)
  * @intf: interface
  *
  * When it says no, there is still room for one packet of each queue, which sends it and
- * stops, and for one that was held back: whoever has heard yes need not ask again.
+ * stops, and for one that was held back: whoever has heard yes need not ask again. That is
+ * each queue there may be: others may come while there is no room.
  *
  * Context: transmit queue lock.
  */
@@ -35,7 +36,7 @@ bool ipoib_cm_has_room(const struct ipoib_intf *intf)
 	const struct ipoib_cm *cm = intf->cm;
 
 	return !cm || atomic_read(&cm->in_flight) <=
-		      (int)(IPOIB_CM_TX_RING - 1 - READ_ONCE(intf->tx_queues));
+		      IPOIB_CM_TX_RING - 1 - IPOIB_TXQ_MAX;
 }
 
 /**
