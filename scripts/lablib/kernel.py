@@ -14,6 +14,9 @@ ROOT = Path("/")
 # processor they may take: every deadline, of the lab and of tests, is stretched
 # by this. They run on two processors.
 TEST_KERNELS = {"test": 3, "debug": 8, "race": 12}
+# More words for the command line. A processor that watches for data races may come late to
+# a link, which then gives it up.
+WORDS = {"race": "sib.hello_timeout=5000"}
 # The same of User-Mode Linux, in which tests run that need no lab.
 UML = {"uml": 3}
 
@@ -21,6 +24,11 @@ UML = {"uml": 3}
 def slowness(name):
     """By how much deadlines for the kernel that a user calls @name are stretched."""
     return (TEST_KERNELS | UML).get(Path(name).name, 1)
+
+
+def words(name):
+    """What the kernel that a user calls @name has on its command line besides."""
+    return WORDS.get(Path(name).name, "")
 
 
 @dataclass(frozen=True)

@@ -124,5 +124,6 @@ def make(arguments, progress):
             "ib_mtu": arguments.ib_mtu, "started": time.time(),
             "options": {"accel": "tcg" if arguments.plugin else arguments.accel,
                         "cpu": arguments.cpu, "cpus": arguments.cpus,
-                        "memory": arguments.memory, "append": arguments.append,
+                        "memory": arguments.memory,
+                        "append": f"{kernels.words(arguments.kernel)} {arguments.append}".strip(),
                         "plugin": arguments.plugin, "folder": str(state.folder())}}, kernel

@@ -44,6 +44,13 @@ def test_slowness_of_hosts(monkeypatch):
     assert make("--hosts", "2", "--cpus", "4")["slowness"] == 8
 
 
+def test_words_for_a_kernel(monkeypatch):
+    assert make("--append", "own")["options"]["append"] == "own"
+    monkeypatch.setitem(plan.kernels.WORDS, "6.1", "always")
+    assert make()["options"]["append"] == "always"
+    assert make("--append", "own")["options"]["append"] == "always own"
+
+
 def test_addresses():
     ports = make("--ports", "2")["hosts"][1]["ports"]
     assert [(p["netdev"], p["ibdev"], p["lower"]) for p in ports] == \
