@@ -302,6 +302,7 @@ netdev_tx_t ipoib_start_xmit(struct sk_buff *skb, struct net_device *dev)
 {
 	struct ipoib_intf *intf = ipoib_priv(dev);
 	struct ipoib_txq *txq = &intf->txq[skb_get_queue_mapping(skb)];
+	bool stopped;
 
 	ipoib_tx_stop_if_full(txq);
 	if (unlikely(!ipoib_tx_has_room(txq))) {
@@ -318,7 +319,9 @@ netdev_tx_t ipoib_start_xmit(struct sk_buff *skb, struct net_device *dev)
 	else if (!intf->connected || !ipoib_cm_xmit(txq, skb))
 		ipoib_tx_datagram(txq, skb);
 	rcu_read_unlock();
-	if (!netdev_xmit_more() || netif_xmit_stopped(tx_netdev_queue(txq))) {
+	/* A completion may just wake it: then the doorbell is rung too early at worst. */
+	stopped = data_race(netif_xmit_stopped(tx_netdev_queue(txq)));
+	if (!netdev_xmit_more() || stopped) {
 		ipoib_tx_doorbell(txq);
 		ipoib_cm_doorbell(txq);
 	}
