@@ -27,6 +27,7 @@ BOOT_SECONDS = 120
 SCAN_SECONDS = 240      # for leftovers to go and the scan for leaks, once a script has ended
 END_SECONDS = 60
 POLL_SECONDS = 0.05
+TELL_SECONDS = 60       # for a script that does not end to say where it is
 RESULTS = ("output", "kmemleak", "leftovers", "status")
 BEGINS = re.compile(r"openipoib-test: scenario \S+ begins")   # a scenario's first line of the console
 EXIT_SPLAT = 97         # of uml-run
@@ -104,6 +105,21 @@ class Guest:
                 raise Died(f"{what} not within {seconds:.0f} s")
             time.sleep(POLL_SECONDS)
 
+    def _wait_for_end(self, folder: Path, seconds: float) -> None:
+        """Wait for a script to end. If it does not, have the kernel tell what it does."""
+        try:
+            self._wait(folder / "ended", seconds, "the scenario ended")
+        except Died as error:
+            if self._process.poll() is not None:
+                raise
+            (folder / "ask").touch()
+            try:
+                self._wait(folder / "processes", TELL_SECONDS, "it said where it is")
+                self._wait(folder / "ended", TELL_SECONDS, "it ended after that")
+            except Died as silence:
+                raise Died(f"{error}; {silence}") from None
+            raise Died(f"{error}, but when its processes had been looked at") from None
+
     def _console(self) -> list[str]:
         """What the kernel has said since the last time, by lines."""
         console = self.out / "console"
@@ -129,7 +145,7 @@ class Guest:
                     self._start()
                 self._wait(folder / "begun", BOOT_SECONDS, "the scenario began")
                 outcome.boot = time.monotonic() - start if len(self.names) == 1 else 0.0
-                self._wait(folder / "ended", seconds, "the scenario ended")
+                self._wait_for_end(folder, seconds)
             finally:
                 ended()
             self._wait(folder / "status", SCAN_SECONDS, "the scan for leaks ended")
@@ -154,6 +170,8 @@ class Guest:
                 shutil.copy(folder / name, place / name)
             elif not outcome.problems:
                 outcome.problems.append(f"no {name} of it in {folder}")
+        if (folder / "processes").exists():
+            shutil.copy(folder / "processes", place)
         lines = self._console()
         begin = next((number for number, line in enumerate(lines) if BEGINS.search(line)), 0)
         outcome.earlier = _splats(lines[:begin], "console")

@@ -23,14 +23,15 @@ SCENARIOS = build.TOP / "tests/kernel/stack"
 PLANTED = build.TOP / "tests/kernel/planted"
 # What each planted fault has to be found by: the words of a scenario's failure
 FAULTS = {"clean": "", "leak": "kmemleak", "splat": "BUG: KASAN", "leftover": "left behind",
-          "process": "left behind", "status": "status 3", "death": "the kernel died"}
+          "process": "left behind", "status": "status 3", "death": "the kernel died",
+          "endless": "but when its processes had been looked at"}
 # In the header of a scenario:
 BY_NAME = "\n# run: by name\n"            # it takes long; `stack` alone leaves it out
 CLOCK = re.compile(r"^# clock: (\w+)$", re.MULTILINE)    # of uml-run
 MEMORY = re.compile(r"^# memory: (\w+)$", re.MULTILINE)  # of the guest
 LIMIT_SECONDS = 600
 # Of those that need another one
-LIMITS = {"connections": 1800, "ha-soak": 3600, "modes": 3600, "soak": 7200, "thousand": 5400}
+LIMITS = {"endless": 10, "connections": 1800, "ha-soak": 3600, "modes": 3600, "soak": 7200, "thousand": 5400}
 # Of the environment, for a scenario that has them
 KNOBS = ("SOAK", "CROWD", "NEIGHBOURS", "HOURS", "PEERS", "SEED", "SWITCHES")
 # What takes longest comes first, so that nothing is left to wait for at the end.

@@ -6,6 +6,7 @@
 # exported variables. An empty NAME ends the kernel. Beside it the scenario's results
 # appear: output, kmemleak, leftovers (what of the kernel's state is not as it was, as a
 # diff) and at last status. `begun` and `ended` are there when its script has begun and ended.
+# If it does not end, the machine makes `ask`, and `processes` says what there is to see.
 #
 # A scenario has /run and /var to itself, empty, in a mount namespace of its own; /tmp and
 # /dev/shm it shares with the others.
@@ -55,6 +56,29 @@ leftovers() {
 	diff "$before" /run/scratch/now
 }
 
+# tell FILE: what each process is and waits in, for a script that does not end
+tell() {
+	local path line
+	for path in /proc/[0-9]*; do
+		{ line=$(tr '\0' ' ' <"$path/cmdline"); } 2>/dev/null || continue
+		[[ -n $line ]] && echo "$(cut -d' ' -f1,3-8,14,15,22 "$path/stat"): $line"
+	done
+	rdma link
+	ip -s link
+	ss -tanpe
+	date +%T.%N
+} >"$1" 2>&1
+
+# tell_if_asked FOLDER: tell once the machine asks there, and have the script say where it is
+tell_if_asked() {
+	until [[ -e $1/ask ]]; do
+		read -rt 2 -u "$NEVER"
+	done
+	tell "$1/processes.new"
+	mv "$1/processes.new" "$1/processes"
+	pkill -USR1 -of "^bash $SCRIPT"
+}
+
 # The script with folders of its own; what it mounts goes with it.
 own_folders() (
 	set -e
@@ -67,6 +91,7 @@ own_folders() (
 )
 export -f own_folders empty_var
 
+exec {NEVER}<> <(:)     # nothing ever comes
 before=/run/scratch/before
 state >"$before"
 for ((number = 1; ; number++)); do
@@ -81,9 +106,11 @@ for ((number = 1; ; number++)); do
 	export SCRIPT
 	echo "openipoib-test: scenario $NAME begins" >/dev/kmsg
 	touch "$here/begun"
+	tell_if_asked "$here" &
 	unshare --mount --propagation private bash -c own_folders </dev/null >"$here/output" 2>&1
 	status=$?
 	touch "$here/ended"
+	{ kill $! && wait $!; } 2>/dev/null
 	leftovers 10 >"$here/leftovers"
 	if [[ -w /sys/kernel/debug/kmemleak ]]; then
 		find_leaks "$here/kmemleak"

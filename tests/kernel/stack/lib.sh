@@ -19,6 +19,15 @@ fail() {
 	exit 1
 }
 
+# where: the functions that are under way, for a script that does not end
+where() {
+	local depth
+	for ((depth = 1; depth < ${#FUNCNAME[@]}; depth++)); do
+		echo "line ${BASH_LINENO[depth - 1]} of ${BASH_SOURCE[depth]##*/}, ${FUNCNAME[depth]}"
+	done
+}
+trap where USR1
+
 step() {
 	echo "--- $*"
 	echo "openipoib-test: $*" >/dev/kmsg
