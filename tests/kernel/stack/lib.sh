@@ -233,8 +233,9 @@ traffic_start() {
 	wait_for 20 moved
 }
 
+# By SIGKILL: iperf3 3.12 that is told to end as its peer goes may wait for ever.
 traffic_stop() {
-	kill "$SERVER" "$CLIENT" "$PINGER" 2>/dev/null || true
+	kill -9 "$SERVER" "$CLIENT" "$PINGER" 2>/dev/null || true
 	wait "$SERVER" "$CLIENT" "$PINGER" 2>/dev/null || true
 }
 

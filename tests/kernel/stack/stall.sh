@@ -70,7 +70,7 @@ flood
 (($(stat tx_stalls) == 0)) || fail "stalls before: $(ethtool -S ib0)"
 hang 1
 hang 2
-kill $CLIENT $SERVER
+kill -9 $CLIENT $SERVER
 wait $CLIENT $SERVER || true
 
 step "what is said of it"
