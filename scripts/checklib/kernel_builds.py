@@ -11,7 +11,7 @@ import re
 import shutil
 from pathlib import Path
 
-from lablib import debian_headers
+from lablib import debian_suite
 from lablib import kernel as kernels
 from lablib.place import CACHE
 
@@ -39,15 +39,15 @@ _FILE = re.compile(r"[^\s:()\[\]]+\.[cho]\b")
 
 def release(kernel):
     """The release of a kernel: of a series, or the one of a suite of Debian's."""
-    if kernel in debian_headers.SUITES:
-        return debian_headers.find(kernel).parent.name
+    if kernel in debian_suite.SUITES:
+        return debian_suite.find(kernel).parent.name
     return kernels.find(kernel).release
 
 
 def headers(kernel):
     """The folder that modules for @kernel are built with."""
-    if kernel in debian_headers.SUITES:
-        return debian_headers.find(kernel)
+    if kernel in debian_suite.SUITES:
+        return debian_suite.find(kernel)
     return kernels.find(kernel).headers
 
 
@@ -100,7 +100,7 @@ def judge(status, output, folder, units):
 
 def _build(kernel, mirror, words):
     """Build on after a failure, which must not hide another. Returns (status, output)."""
-    name = kernel if kernel in debian_headers.SUITES else release(kernel)
+    name = kernel if kernel in debian_suite.SUITES else release(kernel)
     return run([TOP / "scripts/build-modules", name, "-k", f"-j{tree.PROCESSORS}", *words],
                env=PROBES | {"MODULES_MIRROR": str(mirror)})
 

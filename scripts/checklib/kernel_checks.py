@@ -5,7 +5,7 @@ import shutil
 import tarfile
 from pathlib import Path
 
-from lablib import debian_headers
+from lablib import debian_suite
 from lablib import kernel as kernels
 from lablib.error import LabError
 
@@ -16,7 +16,7 @@ from .tree import BUILD, TOP
 KERNELS = ("6.1", "6.12")
 NEWEST = "trixie-backports"
 # What is too old to be built for is left out: docs/kernels.md says where that ends.
-SUITES = tuple(suite for suite in debian_headers.SUITES if not suite.startswith("bullseye"))
+SUITES = tuple(suite for suite in debian_suite.SUITES if not suite.startswith("bullseye"))
 TOOLS = BUILD / "tools"
 # What does not apply to modules that live outside the kernel's tree:
 #   FILE_PATH_CHANGES, MAINTAINERS: there is no such file here
@@ -91,7 +91,7 @@ def all_kernels():
 def _fetched(suite):
     """@suite, with the headers of its kernel in the cache."""
     try:
-        debian_headers.fetch(suite, lambda line: None)
+        debian_suite.fetch(suite, lambda line: None)
     except LabError as error:
         raise Skip(f"no headers of {suite}'s kernel can be had: {error}") from None
     return suite

@@ -70,10 +70,12 @@ def parser():
                     help="b2b: port P of h1 to port P of h2, a subnet each (default for two "
                          "hosts with one port); leaves: all ports in one subnet of two "
                          "switches; FILE: in a subnet as ibnetdiscover prints it")
-    up.add_argument("--kernel", default="6.1", metavar="K",
-                    help="6.1 (default) or 6.12, Debian's, fetched if there is none; a release; "
-                         "test, debug or race (scripts/test-kernel); or the path of a kernel "
-                         "build tree")
+    up.add_argument("--kernel", metavar="K",
+                    help="6.1, 6.12 or 7.3, Debian's, or the newest of a suite of Debian's (sid), "
+                         "fetched if there is none (default: the series that this distribution "
+                         "has, or else 6.1); a release; FILE.deb, the package of an image, with "
+                         "those of its modules and headers beside it; test, debug or race "
+                         "(scripts/test-kernel); or the path of a kernel build tree")
     up.add_argument("--driver", action="append", default=[], metavar="[HOST=]ours|intree",
                     help="ib_ipoib of all hosts or of one (default ours); may be repeated")
     up.add_argument("--ib-mtu", type=int, choices=(2048, 4096), default=4096,

@@ -21,17 +21,24 @@ from pathlib import Path
 from .error import LabError
 from .place import CACHE
 
-# A series, and the package that depends on its newest kernel.
-SERIES = {"6.1": "linux-image-amd64", "6.12": "linux-image-6.12-amd64"}
+# A series, and the suite that has its newest kernel where apt's own lists have none of it.
+SERIES = {"6.1": "bookworm-security", "6.12": "trixie-security", "7.3": "trixie-backports"}
+META = "linux-image-amd64"      # depends on the kernel of a release
 KERNELS = CACHE / "debian"
 UNFINISHED = ".new-"
+
+
+def image(root, release):
+    """The image of the kernel @release below @root; None if there is none."""
+    places = (root / f"boot/vmlinuz-{release}", root / "lib/modules" / release / "vmlinuz")
+    return next((place for place in places if place.exists()), None)
 
 
 def is_whole(root, release):
     """Whether image, modules and headers of the kernel @release are below @root."""
     modules = root / "lib/modules" / release
-    return all(path.exists() for path in (root / f"boot/vmlinuz-{release}",
-                                          modules / "modules.dep", modules / "build/Makefile"))
+    return image(root, release) is not None and all(
+        path.exists() for path in (modules / "modules.dep", modules / "build/Makefile"))
 
 
 def run(command, **options):
@@ -46,24 +53,67 @@ def run(command, **options):
     return result.stdout
 
 
-def _needs(package):
-    """The packages that @package depends on, in the version that apt would install."""
-    record = run(["apt-cache", "show", "--no-all-versions", package])
+class NotInLists(LabError):
+    """apt's lists have kernels, but none of that series."""
+
+
+def depends(record):
+    """The packages that the one of this record depends on, without alternatives."""
     found = re.search(r"^Depends: (.*)$", record, re.MULTILINE)
     return [entry.split()[0] for entry in found[1].split(",")] if found else []
 
 
+def _needs(package):
+    """The packages that @package depends on, in the version that apt would install."""
+    return depends(run(["apt-cache", "show", "--no-all-versions", package]))
+
+
+def image_of(release, needs):
+    """The packages with image and modules of the kernel @release.
+
+    @needs: returns the packages that one depends on
+    """
+    image = f"linux-image-{release}"
+    # Since 6.17 the image depends on others, which have what it consisted of.
+    names = [f"linux-{part}-{release}" for part in ("binary", "modules", "base")]
+    return [image, *(name for name in needs(image) if name in names)]
+
+
+def headers_of(release, needs):
+    """The packages with headers and tools of the kernel @release; @needs as of image_of()."""
+    headers = f"linux-headers-{release}"
+    return [headers, *(name for name in needs(headers)
+                       if re.match(r"linux-(headers|kbuild)-", name))]
+
+
+def _release_of(series):
+    """The release of the newest kernel of @series in apt's lists."""
+    needed = _needs(META)       # before all else: it tells whether there are lists
+    found = [name for name in needed if name.startswith(f"linux-image-{series}.")]
+    if not found:
+        try:
+            found = [name for name in _needs(f"linux-image-{series}-amd64")
+                     if name.startswith(f"linux-image-{series}.")]
+        except LabError:
+            pass
+    if not found:
+        raise NotInLists(f"{META} depends on {', '.join(needed)}, not on a kernel {series}", 1)
+    return found[0].removeprefix("linux-image-")
+
+
 def resolve(series):
     """The release of the newest kernel of @series, and the packages that it consists of."""
-    meta = SERIES[series]
-    needed = _needs(meta)
-    image = next((name for name in needed if name.startswith(f"linux-image-{series}.")), None)
-    if image is None:
-        raise LabError(f"{meta} depends on {', '.join(needed)}, not on a kernel {series}", 1)
-    release = image.removeprefix("linux-image-")
-    headers = f"linux-headers-{release}"
-    parts = [name for name in _needs(headers) if name.startswith(("linux-headers-", "linux-kbuild-"))]
-    return release, [image, headers, *parts]
+    release = _release_of(series)
+    return release, image_of(release, _needs) + headers_of(release, _needs)
+
+
+def own_series():
+    """The series of the kernel that this distribution has, or else the oldest one."""
+    try:
+        found = re.search(r"linux-image-(\d+\.\d+)\.", " ".join(_needs(META)))
+    except LabError:
+        found = None
+    return found[1] if found and found[1] in SERIES else next(iter(SERIES))
 
 
 def _download(series, folder, progress):
@@ -84,6 +134,8 @@ def _download_with_lists(series, folder, progress):
     """_download(), after bringing apt's lists up to date if it fails without."""
     try:
         return _download(series, folder, progress)
+    except NotInLists:
+        raise
     except LabError as error:
         if os.getuid():
             raise LabError(f"Debian's kernel {series} cannot be had: {error}\n"
@@ -92,9 +144,10 @@ def _download_with_lists(series, folder, progress):
     run(["apt-get", "-q", "update"])
     try:
         return _download(series, folder, progress)
+    except NotInLists:
+        raise
     except LabError as error:
-        raise LabError(f"Debian's kernel {series} cannot be had: {error}\n"
-                       "It is in Debian 12 with its security updates.") from None
+        raise LabError(f"Debian's kernel {series} cannot be had: {error}") from None
 
 
 def relocate(root, release):
@@ -111,16 +164,32 @@ def relocate(root, release):
             link.symlink_to(Path("../../..", *target.parts[1:]))
 
 
-def _unpack(packages, root, release):
-    """Make a kernel of @packages, files, in the folder @root."""
+def unpack(packages, root):
+    """Unpack @packages, files of a kernel, into the folder @root, with nothing that nobody needs."""
+    root.mkdir(exist_ok=True)
     with ThreadPoolExecutor() as pool:
         list(pool.map(lambda package: run(["dpkg-deb", "-x", package, root]), packages))
-    for path in (root / "boot").iterdir():
+    modules = root / "usr/lib/modules"
+    if modules.is_dir():        # as releases with /usr merged have it
+        (root / "lib").mkdir(exist_ok=True)
+        shutil.copytree(modules, root / "lib/modules", symlinks=True, dirs_exist_ok=True,
+                        copy_function=shutil.move)
+        shutil.rmtree(modules)
+    for path in (root / "boot").glob("*"):
         if not path.name.startswith("vmlinuz-"):
             path.unlink()
     shutil.rmtree(root / "usr/share", ignore_errors=True)
-    relocate(root, release)
+
+
+def index_modules(root, release):
     run(["/sbin/depmod", "-b", root, release])
+
+
+def _make(packages, root, release):
+    """Make a kernel of @packages, files, in the folder @root."""
+    unpack(packages, root)
+    relocate(root, release)
+    index_modules(root, release)
     if not is_whole(root, release):
         raise LabError(f"the packages of Debian's kernel {release} do not have all of image, "
                        "modules and headers")
@@ -140,18 +209,20 @@ def locked(folder, progress):
 
 
 def fetch(series, progress):
-    """Bring the newest kernel of @series into the cache, whole or not at all."""
+    """Bring the newest kernel of @series into the cache, whole or not at all.
+
+    NotInLists: apt's lists have none; that of SERIES has it.
+    """
     with locked(KERNELS, progress):
         for leftover in KERNELS.glob(f"{UNFINISHED}*"):
             shutil.rmtree(leftover, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=KERNELS) as folder:
             root = Path(folder, "root")
-            root.mkdir()
             release = _download_with_lists(series, folder, progress)
             target = KERNELS / release
             if is_whole(target, release):
                 return  # somebody else has fetched it meanwhile
             progress(f"unpacking it into {target}")
-            _unpack(sorted(Path(folder).glob("*.deb")), root, release)
+            _make(sorted(Path(folder).glob("*.deb")), root, release)
             shutil.rmtree(target, ignore_errors=True)  # in part, if at all
             root.rename(target)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-"""The headers of the kernels that Debian's other suites have, to build modules against.
+"""The kernels that Debian's other suites have, to build modules against and to boot guests with.
 
 Their packages come from the mirror that apt has its packages from, by lists of their own,
-and are unpacked into the cache: CACHE/headers/<release>, laid out as from /, with a link
-there by the name of the suite. What is built with them is looked at, and never loaded: a
-tree whose compiler is not on this machine, or whose tools want a newer libc, is made to do
-with what there is.
+and are unpacked into the cache: CACHE/suites/<release>, laid out as from /, with a link
+there by the name of the suite. First there are the headers alone, a tenth of all. A tree
+whose compiler is not on this machine, or whose tools want a newer libc, is made to do with
+what there is.
 """
 
 import os
@@ -21,7 +21,7 @@ from .place import CACHE
 # The oldest first
 SUITES = ("bullseye", "bullseye-security", "bookworm-backports", "trixie", "trixie-security",
           "trixie-backports", "forky", "sid", "experimental")
-HEADERS = CACHE / "headers"
+KERNELS = CACHE / "suites"
 META = "linux-headers-amd64"
 LIBC = "libc6"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
@@ -69,11 +69,9 @@ class Apt:
         return debian.run(["apt-get", "-q", *self._options, *words], **options)
 
     def needs(self, package):
-        """The packages with headers and tools of a kernel that @package depends on."""
-        record = debian.run(["apt-cache", *self._options, "show", "--no-all-versions", package])
-        found = re.search(r"^Depends: (.*)$", record, re.MULTILINE)
-        names = [entry.split()[0] for entry in found[1].split(",")] if found else []
-        return [name for name in names if re.match(r"linux-(headers|kbuild)-", name)]
+        """The packages that @package depends on."""
+        return debian.depends(debian.run(["apt-cache", *self._options, "show", "--no-all-versions",
+                                          package]))
 
 
 def _change(path, *changes):
@@ -86,6 +84,8 @@ def _change(path, *changes):
 def _use_compiler(tree):
     """Compile with gcc, whichever it is, unless the one is here that the tree wants."""
     variables = tree / ".kernelvariables"
+    if not variables.exists():      # not Debian's
+        return
     wanted = re.search(r"\bgcc-\d+\b", variables.read_text())
     if not wanted or shutil.which(wanted[0]):
         return
@@ -110,6 +110,8 @@ def _wrap_tools(root, libc):
                and "not found (required by" in debian.run(["sh", "-c", 'ldd "$0" 2>&1', path])]
     if not wanting:
         return
+    if not libc.is_dir():
+        raise LabError(f"{wanting[0].name} of these headers wants a newer libc than this machine has")
     libraries = next(libc.glob("**/libc.so.6")).parent
     loader = next(libc.glob("**/ld-linux-x86-64.so.2"))
     for path in wanting:
@@ -119,7 +121,10 @@ def _wrap_tools(root, libc):
 
 
 def adapt(root, release, libc):
-    """Make modules compile with the headers in @root on this machine. @root stays where it is."""
+    """Make modules compile with the headers in @root on this machine. @root stays where it is.
+
+    @libc: folder with that of their release unpacked, for tools that want it; may be missing
+    """
     tree = root / "usr/src" / f"linux-headers-{release}"
     _change(tree / "Makefile", (r"^include /usr/src/", "include ../"),
             (r"^KBUILD_OUTPUT=.*", f"KBUILD_OUTPUT={tree}"))
@@ -133,24 +138,33 @@ def adapt(root, release, libc):
 
 def find(suite):
     """The folder in which modules are built for @suite's kernel; LabError if it is not here."""
-    link = HEADERS / suite
+    link = KERNELS / suite
     if not link.is_symlink() or not link.exists():
         raise LabError(f"no headers of {suite}'s kernel here: scripts/debian-kernel get {suite}", 1)
     release = link.readlink().name
-    return HEADERS / release / "lib/modules" / release / "build"
+    return KERNELS / release / "lib/modules" / release / "build"
 
 
 def here():
     """The suites whose headers are here, with the release of each: of equal ones only the first."""
     found = {}
     for suite in SUITES:
-        if (HEADERS / suite).exists():
-            found.setdefault((HEADERS / suite).readlink().name, suite)
+        if (KERNELS / suite).exists():
+            found.setdefault((KERNELS / suite).readlink().name, suite)
     return {suite: release for release, suite in found.items()}
 
 
-def _download(suite, folder, progress):
-    """Put the packages into @folder, unless they are unpacked already; the release of the kernel."""
+def release(suite):
+    """The release of @suite's kernel, as far as it is here; LabError if nothing of it is."""
+    return find(suite).parent.name
+
+
+def _has_image(release):
+    return debian.is_whole(KERNELS / release, release)
+
+
+def _download(suite, folder, progress, with_image):
+    """Put the packages that are not here yet into folders in @folder; the release of the kernel."""
     apt = Apt(suite, folder)
     progress(f"apt's lists of {suite}")
     apt.get("update")
@@ -158,17 +172,23 @@ def _download(suite, folder, progress):
     if headers is None:
         raise LabError(f"{suite} has no {META}")
     release = headers.removeprefix("linux-headers-")
-    if not (HEADERS / release).is_dir():
-        progress(f"downloading the headers of {suite}'s kernel {release}")
-        apt.get("download", headers, *apt.needs(headers), LIBC, cwd=folder)
+    wanted = {}
+    if not (KERNELS / release).is_dir():
+        wanted["headers"] = [*debian.headers_of(release, apt.needs), LIBC]
+    if with_image and not _has_image(release):
+        wanted["image"] = debian.image_of(release, apt.needs)
+    for what, packages in wanted.items():
+        progress(f"downloading the {what} of {suite}'s kernel {release}")
+        Path(folder, what).mkdir()
+        apt.get("download", *packages, cwd=Path(folder, what))
     return release
 
 
-def _unpack(folder, release):
-    """Unpack the packages in @folder to where they stay."""
-    target, root = HEADERS / release, Path(folder, "root")
+def _unpack_headers(packages, folder, release):
+    """Unpack headers from the folder @packages to where they stay."""
+    target, root = KERNELS / release, Path(folder, "root")
     root.mkdir()
-    for package in sorted(Path(folder).glob("*.deb")):
+    for package in sorted(packages.glob("*.deb")):
         place = root / "libc" if package.name.startswith(f"{LIBC}_") else root
         debian.run(["dpkg-deb", "-x", package, place])
     for path in (root / "usr/share", root / "libc/usr/share"):
@@ -181,15 +201,43 @@ def _unpack(folder, release):
         raise
 
 
-def fetch(suite, progress):
-    """Bring the headers of @suite's newest kernel into the cache, unless some are there."""
-    with debian.locked(HEADERS, progress), \
-            tempfile.TemporaryDirectory(prefix=debian.UNFINISHED, dir=HEADERS) as folder:
-        link = HEADERS / suite
-        if link.is_symlink() and link.exists():
+def _unpack_image(packages, folder, release):
+    """Add image and modules from the folder @packages to the headers that are here."""
+    target, root = KERNELS / release, Path(folder, "image-root")
+    debian.unpack(sorted(packages.glob("*.deb")), root)
+    modules = Path("lib/modules", release)
+    for path in (root / modules).iterdir():
+        if path.name not in ("build", "source"):
+            _replace(path, target / modules / path.name)
+    if (root / "boot").exists():    # else it is with the modules
+        _replace(root / "boot", target / "boot")
+    debian.index_modules(target, release)
+    if not _has_image(release):
+        raise LabError(f"the packages of Debian's kernel {release} have no image and modules")
+
+
+def _replace(path, target):
+    """Move @path to @target, which an attempt that was interrupted may have left."""
+    if target.is_dir() and not target.is_symlink():
+        shutil.rmtree(target)
+    else:
+        target.unlink(missing_ok=True)
+    path.rename(target)
+
+
+def fetch(suite, progress, with_image=False):
+    """Bring the headers of @suite's newest kernel into the cache, and image and modules if asked
+    for, unless some are there."""
+    with debian.locked(KERNELS, progress), \
+            tempfile.TemporaryDirectory(prefix=debian.UNFINISHED, dir=KERNELS) as name:
+        link, folder = KERNELS / suite, Path(name)
+        if link.is_symlink() and link.exists() and (
+                not with_image or _has_image(link.readlink().name)):
             return
-        release = _download(suite, folder, progress)
-        if not (HEADERS / release).is_dir():
-            _unpack(folder, release)
+        release = _download(suite, folder, progress, with_image)
+        if (folder / "headers").exists():
+            _unpack_headers(folder / "headers", folder, release)
+        if (folder / "image").exists():
+            _unpack_image(folder / "image", folder, release)
         link.unlink(missing_ok=True)
         link.symlink_to(release)

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import debian
+from . import debian, debian_suite, package
 from .error import LabError
 from .place import HERE, WORK
 
@@ -66,8 +66,13 @@ def _version_key(release):
 
 
 def _roots():
-    """Below what there may be kernels: the cache's come last, and count more when equal."""
-    return [ROOT, *debian.KERNELS.glob("[0-9]*")]
+    """Below what there may be kernels: the cache's come last, and count more when equal.
+
+    What has headers alone is for those who ask for its suite.
+    """
+    return [ROOT, *(root for folder in (debian_suite.KERNELS, package.KERNELS, debian.KERNELS)
+                    for root in folder.glob("[0-9]*")
+                    if folder == debian.KERNELS or debian.is_whole(root, root.name))]
 
 
 def _newest(name, files, what):
@@ -86,18 +91,18 @@ def _newest(name, files, what):
 
 
 def find(name):
-    """The kernel a user means by @name: 6.1, a release, or a build tree."""
+    """The kernel a user means by @name: 6.1, a release, a suite of Debian's, or a build tree."""
     if name in TEST_KERNELS:
         return _from_tree(name, WORK / "kernels" / name)
+    if name in debian_suite.SUITES:
+        return find(debian_suite.release(name))
     if "/" in name:
         return _from_tree(name, Path(name))
-    images = [(image.name.removeprefix("vmlinuz-"), image)
-              for root in _roots() for image in (root / "boot").glob("vmlinuz-*")]
-    release, image = _newest(name, [(release, image) for release, image in images
-                                    if debian.is_whole(image.parents[1], release)],
-                             "its modules and headers")
-    modules = image.parents[1] / "lib/modules" / release
-    return Kernel(name, release, image, modules, release, modules / "build")
+    folders = [(modules.name, root) for root in _roots() for modules in (root / "lib/modules").glob("*")
+               if debian.is_whole(root, modules.name)]
+    release, root = _newest(name, folders, "its image, modules and headers")
+    modules = root / "lib/modules" / release
+    return Kernel(name, release, debian.image(root, release), modules, release, modules / "build")
 
 
 def headers(name):
@@ -108,13 +113,21 @@ def headers(name):
 
 
 def provide(name, progress):
-    """find(), after fetching a kernel of Debian's that is not here."""
+    """find(), after fetching a kernel of Debian's, or unpacking a package, that is not here."""
+    if name.endswith(package.SUFFIX):
+        return find(package.unpack(Path(name), progress))
     try:
         return find(name)
     except LabError:
-        if name not in debian.SERIES:
+        if name not in debian.SERIES and name not in debian_suite.SUITES:
             raise
-    debian.fetch(name, progress)
+    try:
+        if name in debian.SERIES:
+            debian.fetch(name, progress)
+            return find(name)
+    except debian.NotInLists:
+        name = debian.SERIES[name]
+    debian_suite.fetch(name, progress, with_image=True)
     return find(name)
 
 

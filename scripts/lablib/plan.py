@@ -7,7 +7,7 @@ import os
 import time
 from pathlib import Path
 
-from . import fabric
+from . import debian, fabric
 from . import kernel as kernels
 from . import state
 from .layer import DRIVERS
@@ -114,16 +114,17 @@ def make(arguments, progress):
               "ports": [_port(number, port) for port in range(arguments.ports)]}
              for number, name in enumerate(names, 1)]
     wired = topology(arguments.topology, names, arguments.ports)
-    kernel = kernels.provide(arguments.kernel, progress)
+    wanted = arguments.kernel or debian.own_series()
+    kernel = kernels.provide(wanted, progress)
     return {"hosts": hosts, "ports": arguments.ports,
             "cables": _cables(names, arguments.ports, wired is not None),
             "topology": wired, "topology_name": arguments.topology or "",
             "kernel": kernel.release,
-            "slowness": (kernels.slowness(arguments.kernel)
+            "slowness": (kernels.slowness(wanted)
                          * crowding(arguments.hosts * arguments.cpus)),
             "ib_mtu": arguments.ib_mtu, "started": time.time(),
             "options": {"accel": "tcg" if arguments.plugin else arguments.accel,
                         "cpu": arguments.cpu, "cpus": arguments.cpus,
                         "memory": arguments.memory,
-                        "append": f"{kernels.words(arguments.kernel)} {arguments.append}".strip(),
+                        "append": f"{kernels.words(wanted)} {arguments.append}".strip(),
                         "plugin": arguments.plugin, "folder": str(state.folder())}}, kernel

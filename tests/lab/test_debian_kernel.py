@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from lablib import debian, kernel, layer
+from lablib import debian, debian_suite, kernel, layer
 from lablib.error import LabError
 
 SERIES, RELEASE, COMMON = "6.12", "6.12.7+deb12-amd64", "6.12.7+deb12-common"
@@ -17,7 +17,7 @@ DEPENDS = {
     f"linux-headers-{RELEASE}": f"linux-base (>= 4.12~), linux-headers-{COMMON} (= 6.12.7-1), "
                                 f"linux-image-{RELEASE} (= 6.12.7-1) | linux-image-{RELEASE}-unsigned "
                                 "(= 6.12.7-1), linux-kbuild-6.12.7+deb12, gcc-12",
-    "linux-image-amd64": "linux-image-6.12.7+deb13-amd64 (= 6.12.7-1)",
+    "linux-image-amd64": "linux-image-6.1.0-9-amd64 (= 6.1.9-1)",
 }
 FILES = {
     f"linux-image-{RELEASE}": {
@@ -64,7 +64,7 @@ class Apt:
         self.has_lists, self.did = True, []
 
     def __call__(self, command, **options):
-        if not command[0].startswith("apt"):
+        if not str(command[0]).startswith("apt"):
             return self.run(command, **options)
         self.did.append("update" if command[-1] == "update" else command[0])
         if command[-1] == "update":
@@ -83,6 +83,7 @@ def small_apt(packages, tmp_path, monkeypatch):
     apt = Apt(packages, debian.run)
     monkeypatch.setattr(debian, "run", apt)
     monkeypatch.setattr(debian, "KERNELS", tmp_path / "cache")
+    monkeypatch.setattr(debian_suite, "KERNELS", tmp_path / "suites")
     monkeypatch.setattr(kernel, "ROOT", tmp_path / "machine")
     return apt
 
@@ -103,9 +104,42 @@ def test_the_packages_of_a_kernel():
 
 @pytest.mark.usefixtures("apt")
 def test_a_debian_whose_kernel_is_of_another_series():
-    with pytest.raises(LabError, match="linux-image-amd64 depends on linux-image-6.12.7.*, not on "
-                                       "a kernel 6.1"):
-        debian.resolve("6.1")
+    with pytest.raises(debian.NotInLists, match="linux-image-amd64 depends on linux-image-6.1.0-9.*, "
+                                                "not on a kernel 7.3"):
+        debian.resolve("7.3")
+
+
+@pytest.mark.usefixtures("apt")
+def test_the_series_of_this_distribution(monkeypatch):
+    assert debian.own_series() == "6.1"
+    monkeypatch.setitem(DEPENDS, "linux-image-amd64", f"linux-image-{RELEASE} (= 6.12.7-1)")
+    assert debian.own_series() == "6.12"
+    monkeypatch.setitem(DEPENDS, "linux-image-amd64", "linux-image-9.9.1-amd64 (= 9.9-1)")
+    assert debian.own_series() == "6.1"
+
+
+def test_an_image_of_several_packages():
+    needs = {"linux-image-7.3.4-amd64": ["dracut", "linux-binary-7.3.4-amd64", "linux-modules-7.3.4-amd64",
+                                         "linux-modules-7.2-amd64"],
+             "linux-headers-7.3.4-amd64": ["linux-base", "linux-kbuild-7.3.4"]}
+    assert debian.image_of("7.3.4-amd64", needs.get) == [
+        "linux-image-7.3.4-amd64", "linux-binary-7.3.4-amd64", "linux-modules-7.3.4-amd64"]
+    assert debian.headers_of("7.3.4-amd64", needs.get) == ["linux-headers-7.3.4-amd64",
+                                                           "linux-kbuild-7.3.4"]
+
+
+@pytest.mark.usefixtures("apt")
+def test_another_suite_has_what_the_lists_lack(monkeypatch):
+    def fetch(suite, _progress, with_image):
+        assert (suite, with_image) == ("trixie-backports", True)
+        make_kernel(debian_suite.KERNELS / "7.3.4-amd64", "7.3.4-amd64", "vmlinuz")
+        write(debian_suite.KERNELS, {"7.3.4-amd64/lib/modules/7.3.4-amd64/vmlinuz": ""})
+        (debian_suite.KERNELS / suite).symlink_to("7.3.4-amd64")
+
+    monkeypatch.setattr(debian_suite, "fetch", fetch)
+    found = kernel.provide("7.3", print)
+    assert found.image == debian_suite.KERNELS / "7.3.4-amd64/lib/modules/7.3.4-amd64/vmlinuz"
+    assert kernel.find("trixie-backports") == kernel.find("7.3.4-amd64")
 
 
 @pytest.mark.usefixtures("apt")

@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-"""The headers of other suites' kernels: which packages, and what is made to fit this machine."""
+"""The kernels of other suites: which packages, and what is made to fit this machine."""
 
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from lablib import debian, debian_headers
+from lablib import debian, debian_suite, kernel
 from lablib.error import LabError
 
 RELEASE, COMMON, KBUILD = "7.3.4+deb13-amd64", "7.3.4+deb13-common", "linux-kbuild-7.3.4+deb13"
 DEPENDS = {"linux-headers-amd64": f"linux-headers-{RELEASE} (= 7.3.4-1)",
            f"linux-headers-{RELEASE}": f"gcc-99-for-host, linux-base (>= 4.12~), linux-headers-{COMMON} "
-                                       f"(= 7.3.4-1), {KBUILD}"}
+                                       f"(= 7.3.4-1), {KBUILD}",
+           f"linux-image-{RELEASE}": f"dracut | linux-initramfs-tool, linux-binary-{RELEASE} (= 7.3.4-1), "
+                                     f"linux-modules-{RELEASE} (= 7.3.4-1)"}
 TREE = f"usr/src/linux-headers-{RELEASE}"
 CONFIG = {"CC_HAS_COUNTED_BY": "y", "CC_HAS_INT128": "y", "DEBUG_INFO_BTF_MODULES": "y",
           "PAHOLE_VERSION": "130"}
@@ -26,6 +28,10 @@ FILES = {
     f"linux-headers-{COMMON}": {f"usr/src/linux-headers-{COMMON}/Makefile": "all: ; @echo common\n"},
     KBUILD: {f"usr/lib/{KBUILD}/scripts/mod/modpost": "\x7fELF",
              f"usr/lib/{KBUILD}/scripts/x.sh": "#!/bin/sh\n"},
+    f"linux-image-{RELEASE}": {"usr/share/doc/x": ""},
+    f"linux-binary-{RELEASE}": {f"usr/lib/modules/{RELEASE}/vmlinuz": "image"},
+    f"linux-modules-{RELEASE}": {f"usr/lib/modules/{RELEASE}/kernel/fs/9p.ko": "module",
+                                 f"usr/lib/modules/{RELEASE}/modules.order": ""},
     "libc6": {"lib/x86_64-linux-gnu/libc.so.6": "", "lib/x86_64-linux-gnu/ld-linux-x86-64.so.2": ""},
 }
 
@@ -68,20 +74,21 @@ class Apt:
 def small_apt(tmp_path, monkeypatch):
     apt = Apt(tmp_path / "packages", debian.run)
     monkeypatch.setattr(debian, "run", apt)
-    monkeypatch.setattr(debian_headers, "HEADERS", tmp_path / "headers")
+    monkeypatch.setattr(debian_suite, "KERNELS", tmp_path / "suites")
+    monkeypatch.setattr(kernel, "ROOT", tmp_path / "machine")
     return apt
 
 
 def fetch(suite):
-    debian_headers.fetch(suite, lambda line: None)
+    debian_suite.fetch(suite, lambda line: None)
 
 
 def test_fetched_headers_are_found_by_their_suite_and_fetched_once(apt):
     fetch("sid")
-    build = debian_headers.find("sid")
+    build = debian_suite.find("sid")
     assert (build.parent.name, build.is_dir()) == (RELEASE, True)
-    assert debian_headers.here() == {"sid": RELEASE}
-    assert {path.name for path in debian_headers.HEADERS.iterdir()} == {"sid", "lock", RELEASE}
+    assert debian_suite.here() == {"sid": RELEASE}
+    assert {path.name for path in debian_suite.KERNELS.iterdir()} == {"sid", "lock", RELEASE}
     done = len(apt.did)
     fetch("sid")
     assert len(apt.did) == done
@@ -93,13 +100,39 @@ def test_two_suites_with_one_kernel(apt):
     fetch("trixie")
     fetch("sid")
     assert sum("download" in words for words in apt.did) == 1
-    assert debian_headers.find("sid") == debian_headers.find("trixie")
-    assert debian_headers.here() == {"trixie": RELEASE}
+    assert debian_suite.find("sid") == debian_suite.find("trixie")
+    assert debian_suite.here() == {"trixie": RELEASE}
+
+
+@pytest.mark.parametrize("has_headers", (False, True))
+def test_a_kernel_to_boot(apt, has_headers):
+    if has_headers:
+        fetch("sid")
+        with pytest.raises(LabError, match="no kernel '7.3.4"):
+            kernel.find("sid")
+    debian_suite.fetch("sid", lambda line: None, with_image=True)
+    found = kernel.find("sid")
+    assert (found.release, found.image.read_text()) == (RELEASE, "image")
+    assert (found.modules / "kernel/fs/9p.ko").read_text() == "module"
+    assert found == kernel.find(RELEASE) and found.headers == debian_suite.find("sid")
+    done = len(apt.did)
+    kernel.provide("sid", print)
+    assert len(apt.did) == done
+
+
+def test_an_image_that_was_left_in_part_is_replaced(apt):
+    fetch("sid")
+    left = debian_suite.KERNELS / RELEASE / f"lib/modules/{RELEASE}/kernel/fs/old.ko"
+    left.parent.mkdir(parents=True)
+    left.touch()
+    debian_suite.fetch("sid", lambda line: None, with_image=True)
+    assert not left.exists() and kernel.find("sid").release == RELEASE
+    assert sum("download" in words for words in apt.did) == 2
 
 
 def test_a_compiler_that_is_not_here(apt):
     fetch("sid")
-    tree = debian_headers.HEADERS / RELEASE / TREE
+    tree = debian_suite.KERNELS / RELEASE / TREE
     assert (tree / ".kernelvariables").read_text() == "CC = $(CROSS_COMPILE)gcc\n"
     assert (tree / "include/config/auto.conf").read_text() == \
         "CONFIG_CC_HAS_INT128=y\nCONFIG_PAHOLE_VERSION=$(PAHOLE_VERSION)\n"
@@ -108,9 +141,9 @@ def test_a_compiler_that_is_not_here(apt):
 
 
 def test_a_compiler_that_is_here(apt, monkeypatch):
-    monkeypatch.setattr(debian_headers.shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(debian_suite.shutil, "which", lambda name: f"/usr/bin/{name}")
     fetch("sid")
-    tree = debian_headers.HEADERS / RELEASE / TREE
+    tree = debian_suite.KERNELS / RELEASE / TREE
     assert (tree / ".kernelvariables").read_text() == "CC = $(CROSS_COMPILE)gcc-99\n"
     assert "CONFIG_PAHOLE_VERSION=130" in (tree / "include/config/auto.conf").read_text()
     assert apt.did
@@ -120,7 +153,7 @@ def test_a_compiler_that_is_here(apt, monkeypatch):
 def test_tools_that_want_a_newer_libc_get_it(apt, is_older):
     apt.is_older = is_older
     fetch("sid")
-    tools = debian_headers.HEADERS / RELEASE / f"usr/lib/{KBUILD}/scripts"
+    tools = debian_suite.KERNELS / RELEASE / f"usr/lib/{KBUILD}/scripts"
     assert (tools / "mod/modpost.elf").exists() == is_older
     assert ("--library-path" in (tools / "mod/modpost").read_text(errors="replace")) == is_older
     assert (tools / "x.sh").read_text() == "#!/bin/sh\n"
@@ -135,5 +168,5 @@ def test_a_mirror_is_the_one_that_apt_has(apt):
 @pytest.mark.usefixtures("apt")
 def test_headers_that_are_not_here():
     with pytest.raises(LabError, match="debian-kernel get sid"):
-        debian_headers.find("sid")
-    assert not debian_headers.here()
+        debian_suite.find("sid")
+    assert not debian_suite.here()

@@ -252,7 +252,7 @@ def test_a_suite_whose_headers_cannot_be_had(monkeypatch):
         if suite != "sid":
             raise LabError(f"no {suite}")
 
-    monkeypatch.setattr(kernel_checks.debian_headers, "fetch", fetch)
+    monkeypatch.setattr(kernel_checks.debian_suite, "fetch", fetch)
     monkeypatch.setattr(kernel_checks.kernel_builds, "whole", lambda suite: said)
     said = []
     for check in (kernel_checks.sparse_newest, kernel_checks.all_kernels):
