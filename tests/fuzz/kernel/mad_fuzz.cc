@@ -201,13 +201,14 @@ std::size_t one(World &w, Records rest)
 // Whatever the port has been told: a subnet manager that knows the keys, or another link.
 bool restore(World &w)
 {
+    constexpr unsigned tries = 3;
     w.peer.forget();
-    if (w.peer.begin())
+    if (w.peer.begin(tries))
         return true;
     for (const std::uint64_t key : keys)
         if (activate(w.umad, leftLid, key))
             break;
-    if (w.peer.begin())
+    if (w.peer.begin(tries))
         return true;
     w.umad = Umad("none");
     w.links.remove("sib0");

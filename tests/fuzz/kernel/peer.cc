@@ -79,7 +79,7 @@ Peer::Peer() : cable_(plugLender("vb")), umad_("sib0")
     cable_.forbid(stowaway);
 }
 
-bool Peer::begin()
+bool Peer::begin(unsigned tries)
 {
     packets_.clear();
     count_ = 0;
@@ -90,7 +90,7 @@ bool Peer::begin()
     if (!info_.empty() && reactivate(umad_, info_))
         return true;
     // INIT follows at once; the tasklet need not have come that far.
-    for (unsigned i = 0; i < 50; ++i) {
+    for (unsigned i = 0; i < tries; ++i) {
         if (std::optional<io::Bytes> info = activate(umad_, leftLid)) {
             info_ = *info;
             return true;

@@ -20,8 +20,9 @@ class Peer
     Peer();
 
     // A link that has just come up, a port that is ACTIVE, nothing else; false if the HCA
-    // does not get there.
-    bool begin();
+    // does not get there in so many tries. One that is not answered takes 0.4 s, and none
+    // is by a port that has been given an M_Key.
+    bool begin(unsigned tries = 50);
     // What is under construction goes out, what has come is taken.
     void end();
 

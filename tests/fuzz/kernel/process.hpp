@@ -80,6 +80,9 @@ struct Shared {
     };
     // P_Keys that QPs of a number have ever had
     std::map<std::uint32_t, std::set<std::uint16_t>> pkeysOf;
+    // Numbers of QPs of the connected services: a packet of theirs does not say which QP
+    // has sent it (IBA 9.2), and a completion only which one is configured.
+    std::set<std::uint32_t> connected;
     std::map<std::uint64_t, Request> requests;
     std::set<std::uint64_t> spoilt; // receive queues, by Rq::id
     std::uint64_t next = 1;

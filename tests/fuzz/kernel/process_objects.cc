@@ -15,6 +15,7 @@ namespace
 {
 
 constexpr std::uint32_t localWrite = 1;
+constexpr std::uint8_t datagrams = 4;                              // IB_QPT_UD
 constexpr std::uint32_t reregisterPlace = 1, reregisterAccess = 4; // IB_MR_REREG_*
 
 std::array<std::uint8_t, 16> gidOf(const std::string &hca)
@@ -334,6 +335,8 @@ Qp *Process::qp(const QpWish &wish)
     made.handle = out.qp_handle;
     made.number = out.qpn;
     made.type = wish.type;
+    if (made.type != datagrams)
+        shared_.connected.insert(made.number);
     made.sges = out.max_send_sge;
     made.srq = wish.srq;
     if (!shared)
@@ -418,7 +421,6 @@ void Process::destroyAh(unsigned slot)
 
 void Process::attach(unsigned slot, unsigned group, bool detach)
 {
-    constexpr std::uint8_t datagrams = 4;
     const Qp *one = qp(slot, datagrams);
     if (!one)
         return;

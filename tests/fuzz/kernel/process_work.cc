@@ -200,6 +200,21 @@ void Process::postRecv(Rq &rq, unsigned slot, unsigned count, std::uint8_t where
     }
 }
 
+namespace
+{
+
+// Whether a key of one and a key of the other are of one partition, and one of them full.
+bool shareOne(const std::set<std::uint16_t> &some, const std::set<std::uint16_t> &others)
+{
+    for (const std::uint16_t a : some)
+        for (const std::uint16_t b : others)
+            if (((a ^ b) & 0x7FFF) == 0 && ((a | b) & 0x8000))
+                return true;
+    return false;
+}
+
+} // namespace
+
 void Process::poll(unsigned slot)
 {
     Cq *one = cq(slot);
@@ -237,14 +252,14 @@ void Process::checkPkeys(const ib_uverbs_wc &wc) const
 {
     constexpr std::uint32_t receive = 128; // IB_WC_RECV
     const auto to = shared_.pkeysOf.find(wc.qp_num);
-    const auto from = shared_.pkeysOf.find(wc.src_qp);
-    if (wc.status || !(wc.opcode & receive) || to == shared_.pkeysOf.end() ||
-        from == shared_.pkeysOf.end())
+    if (wc.status || !(wc.opcode & receive) || to == shared_.pkeysOf.end())
         return;
-    for (const std::uint16_t a : to->second)
-        for (const std::uint16_t b : from->second)
-            if (((a ^ b) & 0x7FFF) == 0 && ((a | b) & 0x8000))
-                return;
+    const bool isFromAny = shared_.connected.contains(wc.qp_num);
+    if (!isFromAny && !shared_.pkeysOf.contains(wc.src_qp))
+        return;
+    for (const auto &[number, keys] : shared_.pkeysOf)
+        if ((isFromAny || number == wc.src_qp) && shareOne(to->second, keys))
+            return;
     found("broken promise: a packet from one partition in another");
 }
 
