@@ -193,6 +193,6 @@ def test_a_signal_ends_the_kernel(tmp_path, monkeypatch):
     thread = threading.Thread(target=end)
     thread.start()
     with pytest.raises(SystemExit), ending.signals_raise():
-        machine.run(machine.Parts("verbs", tmp_path, tmp_path, tmp_path, tmp_path), place, 60, [])
+        machine.run(machine.Parts("verbs", tmp_path, tmp_path, tmp_path, tmp_path), place, [])
     thread.join()
     assert (place / "was-ended").exists()

@@ -39,7 +39,7 @@ def fuzz(parts, place, seconds, with_cache=True):
         if left < 1:
             return result
         batch = max(int(min(left, BATCH_SECONDS)), 1)
-        outcome = machine.run(parts, place, batch, [*machine.options(batch), "/run/out/corpus"])
+        outcome = machine.run(parts, place, [*machine.options(batch), "/run/out/corpus"])
         result.outcome = outcome
         result.seconds = time.monotonic() - start
         result.executed += outcome.executed

@@ -13,7 +13,6 @@ import machine
 
 RECORD = 8              # octets, as in records.hpp
 RECENT = (1, 30, 1000)  # how many inputs to try again, from the last one back
-TRY_SECONDS = 60
 
 
 @dataclass
@@ -41,7 +40,7 @@ class Tries:
     def run(self, inputs):
         """What these inputs lead to, in a kernel of their own."""
         self.kernels += 1
-        return machine.run(self._parts, self._place, TRY_SECONDS, [], inputs, self._is_leak)
+        return machine.run(self._parts, self._place, [], inputs, self._is_leak)
 
     def same(self, outcome):
         """Whether it is the finding that is looked for."""

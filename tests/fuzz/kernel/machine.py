@@ -29,6 +29,7 @@ UML_RUN = TOP / "scripts/uml-run"
 LONGEST = 512           # octets of an input
 HANG_SECONDS = 60       # without a further input, and the kernel hangs
 BOOT_SECONDS = 60
+DAY_SECONDS = 24 * 3600  # more than any run takes: what hangs is noticed here
 END_SECONDS = 120       # for a kernel to end, with its scan for leaks
 FOUND, LEFT = 77, 78    # exit statuses: of a program that has found something; rmmod fails
 RUNS = re.compile(r"^stat::number_of_executed_units: (\d+)", re.MULTILINE)
@@ -177,10 +178,14 @@ def _allocator(leaks):
     return ours[0].partition("+")[0] if ours else f"an object of {size[1] if size else '?'} octets"
 
 
-def _follow(process, place, seconds):
-    """Wait for a run to end. Returns what makes it a hang, or nothing."""
+def _follow(process, place):
+    """Wait for a run to end. Returns what makes it a hang, or nothing.
+
+    As long as inputs end, it goes on: libFuzzer first runs those that it was given, which
+    on a loaded machine may take longer than it is to fuzz.
+    """
     begun, last, size = time.monotonic(), time.monotonic(), -1
-    limit = begun + seconds + BOOT_SECONDS + END_SECONDS
+    limit = None
     while process.poll() is None:
         time.sleep(0.1)
         now = time.monotonic()
@@ -188,13 +193,15 @@ def _follow(process, place, seconds):
         ended = (place / "ended").exists()
         if fresh != size or ended:
             size, last = fresh, now
+        if ended and limit is None:
+            limit = now + END_SECONDS
         started = (place / "begun").exists()
         hung = ""
         if not started and now - begun > BOOT_SECONDS:
             hung = "the kernel did not boot"
         elif started and now - last > HANG_SECONDS:
             hung = f"no input ended within {HANG_SECONDS} s"
-        elif now > limit:
+        elif limit is not None and now > limit:
             hung = "the kernel did not end"
         if hung:
             process.terminate()
@@ -203,7 +210,7 @@ def _follow(process, place, seconds):
     return ""
 
 
-def run(parts, place, seconds, options, inputs=None, to_the_end=True):
+def run(parts, place, options, inputs=None, to_the_end=True):
     """Run a target in a fresh kernel.
 
     @place: folder with all it leaves, and before that its corpus
@@ -218,7 +225,7 @@ def run(parts, place, seconds, options, inputs=None, to_the_end=True):
         journal.write(place / "replay", inputs)
     start = time.monotonic()
     command = [str(UML_RUN), "--quiet", "--kernel", str(parts.tree), "--out", str(place),
-               "--timeout", str(seconds + BOOT_SECONDS + END_SECONDS + HANG_SECONDS),
+               "--timeout", str(DAY_SECONDS),
                "--panic-on-oops", *([] if to_the_end else ["--no-leaks"])]
     for name, value in (("TARGET", parts.target), ("PROGRAM", parts.program),
                         ("SIB_KO", parts.module), ("LENDER_KO", parts.lender), ("OPTIONS", " ".join(options)),
@@ -227,7 +234,7 @@ def run(parts, place, seconds, options, inputs=None, to_the_end=True):
     with open(place / "run.log", "w", encoding="utf-8") as log:
         process = subprocess.Popen([*command, str(HERE / "guest.sh")], stdout=log, stderr=log)
         try:
-            hung = _follow(process, place, seconds)
+            hung = _follow(process, place)
         finally:
             if process.poll() is None:
                 process.terminate()
