@@ -39,14 +39,14 @@ _FILE = re.compile(r"[^\s:()\[\]]+\.[cho]\b")
 
 def release(kernel):
     """The release of a kernel: of a series, or the one of a suite of Debian's."""
-    if kernel in debian_suite.SUITES:
+    if debian_suite.parse(kernel):
         return debian_suite.find(kernel).parent.name
     return kernels.find(kernel).release
 
 
 def headers(kernel):
     """The folder that modules for @kernel are built with."""
-    if kernel in debian_suite.SUITES:
+    if debian_suite.parse(kernel):
         return debian_suite.find(kernel)
     return kernels.find(kernel).headers
 
@@ -100,7 +100,7 @@ def judge(status, output, folder, units):
 
 def _build(kernel, mirror, words):
     """Build on after a failure, which must not hide another. Returns (status, output)."""
-    name = kernel if kernel in debian_suite.SUITES else release(kernel)
+    name = kernel if debian_suite.parse(kernel) else release(kernel)
     return run([TOP / "scripts/build-modules", name, "-k", f"-j{tree.PROCESSORS}", *words],
                env=PROBES | {"MODULES_MIRROR": str(mirror)})
 

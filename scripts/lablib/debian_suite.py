@@ -6,6 +6,9 @@ and are unpacked into the cache: CACHE/suites/<release>, laid out as from /, wit
 there by the name of the suite. First there are the headers alone, a tenth of all. A tree
 whose compiler is not on this machine, or whose tools want a newer libc, is made to do with
 what there is.
+
+A suite is named as apt names it, and for another processor with Debian's name of that:
+sid:arm64. Its modules are built by a cross compiler.
 """
 
 import os
@@ -19,10 +22,12 @@ from .error import LabError
 from .place import CACHE
 
 # The oldest first
-SUITES = ("bullseye", "bullseye-security", "bookworm-backports", "trixie", "trixie-security",
-          "trixie-backports", "forky", "sid", "experimental")
+SUITES = ("bullseye", "bullseye-security", "bookworm", "bookworm-security", "bookworm-backports",
+          "trixie", "trixie-security", "trixie-backports", "forky", "sid", "experimental")
 KERNELS = CACHE / "suites"
-META = "linux-headers-amd64"
+HERE = "amd64"
+# Other processors -> prefix of the compiler for them
+CROSS = {"arm64": "aarch64-linux-gnu-", "s390x": "s390x-linux-gnu-", "ppc64el": "powerpc64le-linux-gnu-"}
 LIBC = "libc6"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 # What newer compilers can do. The kernel's Makefile and headers ask for it by these names.
@@ -44,10 +49,17 @@ def _mirror(is_security):
     return found
 
 
+def parse(name):
+    """Suite and processor of a name such as sid or sid:arm64; None if it is no such name."""
+    suite, _, arch = name.partition(":")
+    arch = arch or HERE
+    return (suite, arch) if suite in SUITES and (arch == HERE or arch in CROSS) else None
+
+
 class Apt:
     """apt with lists of one suite, below a folder that goes afterwards."""
 
-    def __init__(self, suite, folder):
+    def __init__(self, suite, folder, arch=HERE):
         base = Path(folder, "apt")
         for name in ("lists/partial", "cache/archives/partial"):
             (base / name).mkdir(parents=True)
@@ -59,7 +71,8 @@ class Apt:
         settings = {"APT::Default-Release": suite, "Dir::Etc::sourcelist": base / "sources.list",
                     "Dir::Etc::sourceparts": "/dev/null",
                     "Dir::State::lists": base / "lists", "Dir::State::status": "/dev/null",
-                    "Dir::Cache": base / "cache", "APT::Architecture": "amd64",
+                    "Dir::Cache": base / "cache", "APT::Architecture": arch,
+                    "APT::Architectures": ",".join({arch, HERE}),
                     "Acquire::Languages": "none", "Acquire::Retries": "3"}
         if os.getuid() == 0:
             settings["APT::Sandbox::User"] = "root"
@@ -81,13 +94,16 @@ def _change(path, *changes):
     path.write_text(text)
 
 
-def _use_compiler(tree):
+def _use_compiler(tree, prefix):
     """Compile with gcc, whichever it is, unless the one is here that the tree wants."""
     variables = tree / ".kernelvariables"
     if not variables.exists():      # not Debian's
         return
+    if prefix:      # 6.1 leaves it to the variables of a package's build
+        _change(variables, (r"^ifneq [^\n]*\n[^\n]*CROSS_COMPILE[^\n]*\nendif\n",
+                            f"override CROSS_COMPILE = {prefix}\n"))
     wanted = re.search(r"\bgcc-\d+\b", variables.read_text())
-    if not wanted or shutil.which(wanted[0]):
+    if not wanted or shutil.which(f"{prefix}{wanted[0]}"):
         return
     _change(variables, (rf"\b{wanted[0]}\b", "gcc"))
     names = "|".join(COMPILER_OPTIONS)
@@ -120,15 +136,16 @@ def _wrap_tools(root, libc):
         path.chmod(0o755)
 
 
-def adapt(root, release, libc):
+def adapt(root, release, libc, prefix=""):
     """Make modules compile with the headers in @root on this machine. @root stays where it is.
 
     @libc: folder with that of their release unpacked, for tools that want it; may be missing
+    @prefix: of the names of a cross compiler
     """
     tree = root / "usr/src" / f"linux-headers-{release}"
     _change(tree / "Makefile", (r"^include /usr/src/", "include ../"),
             (r"^KBUILD_OUTPUT=.*", f"KBUILD_OUTPUT={tree}"))
-    _use_compiler(tree)
+    _use_compiler(tree, prefix)
     _wrap_tools(root, libc)
     build = root / "lib/modules" / release / "build"
     build.parent.mkdir(parents=True, exist_ok=True)
@@ -148,7 +165,7 @@ def find(suite):
 def here():
     """The suites whose headers are here, with the release of each: of equal ones only the first."""
     found = {}
-    for suite in SUITES:
+    for suite in (*SUITES, *(f"{suite}:{arch}" for arch in CROSS for suite in SUITES)):
         if (KERNELS / suite).exists():
             found.setdefault((KERNELS / suite).readlink().name, suite)
     return {suite: release for release, suite in found.items()}
@@ -163,28 +180,33 @@ def _has_image(release):
     return debian.is_whole(KERNELS / release, release)
 
 
-def _download(suite, folder, progress, with_image):
+def _download(name, folder, progress, with_image):
     """Put the packages that are not here yet into folders in @folder; the release of the kernel."""
-    apt = Apt(suite, folder)
-    progress(f"apt's lists of {suite}")
+    suite, arch = parse(name)
+    apt = Apt(suite, folder, arch)
+    progress(f"apt's lists of {name}")
     apt.get("update")
-    headers = next((name for name in apt.needs(META) if re.match(r"linux-headers-\d", name)), None)
+    headers = next((one for one in apt.needs(f"linux-headers-{arch}")
+                    if re.match(r"linux-headers-\d", one)), None)
     if headers is None:
-        raise LabError(f"{suite} has no {META}")
+        raise LabError(f"{name} has no linux-headers-{arch}")
     release = headers.removeprefix("linux-headers-")
     wanted = {}
     if not (KERNELS / release).is_dir():
-        wanted["headers"] = [*debian.headers_of(release, apt.needs), LIBC]
+        # The tools run here.
+        wanted["headers"] = [f"{LIBC}:{HERE}", *(
+            f"{one}:{HERE}" if one.startswith("linux-kbuild-") else one
+            for one in debian.headers_of(release, apt.needs))]
     if with_image and not _has_image(release):
         wanted["image"] = debian.image_of(release, apt.needs)
     for what, packages in wanted.items():
-        progress(f"downloading the {what} of {suite}'s kernel {release}")
+        progress(f"downloading the {what} of {name}'s kernel {release}")
         Path(folder, what).mkdir()
         apt.get("download", *packages, cwd=Path(folder, what))
     return release
 
 
-def _unpack_headers(packages, folder, release):
+def _unpack_headers(packages, folder, release, prefix):
     """Unpack headers from the folder @packages to where they stay."""
     target, root = KERNELS / release, Path(folder, "root")
     root.mkdir()
@@ -195,7 +217,7 @@ def _unpack_headers(packages, folder, release):
         shutil.rmtree(path, ignore_errors=True)
     root.rename(target)
     try:
-        adapt(target, release, target / "libc")
+        adapt(target, release, target / "libc", prefix)
     except BaseException:
         shutil.rmtree(target)
         raise
@@ -236,7 +258,7 @@ def fetch(suite, progress, with_image=False):
             return
         release = _download(suite, folder, progress, with_image)
         if (folder / "headers").exists():
-            _unpack_headers(folder / "headers", folder, release)
+            _unpack_headers(folder / "headers", folder, release, CROSS.get(parse(suite)[1], ""))
         if (folder / "image").exists():
             _unpack_image(folder / "image", folder, release)
         link.unlink(missing_ok=True)

@@ -94,7 +94,7 @@ def find(name):
     """The kernel a user means by @name: 6.1, a release, a suite of Debian's, or a build tree."""
     if name in TEST_KERNELS:
         return _from_tree(name, WORK / "kernels" / name)
-    if name in debian_suite.SUITES:
+    if debian_suite.parse(name):
         return find(debian_suite.release(name))
     if "/" in name:
         return _from_tree(name, Path(name))
@@ -119,7 +119,7 @@ def provide(name, progress):
     try:
         return find(name)
     except LabError:
-        if name not in debian.SERIES and name not in debian_suite.SUITES:
+        if name not in debian.SERIES and not debian_suite.parse(name):
             raise
     try:
         if name in debian.SERIES:

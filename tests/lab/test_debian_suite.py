@@ -15,13 +15,17 @@ DEPENDS = {"linux-headers-amd64": f"linux-headers-{RELEASE} (= 7.3.4-1)",
                                        f"(= 7.3.4-1), {KBUILD}",
            f"linux-image-{RELEASE}": f"dracut | linux-initramfs-tool, linux-binary-{RELEASE} (= 7.3.4-1), "
                                      f"linux-modules-{RELEASE} (= 7.3.4-1)"}
+ARM = "7.3.4+deb13-arm64"
+DEPENDS |= {"linux-headers-arm64": f"linux-headers-{ARM} (= 7.3.4-1)",
+            f"linux-headers-{ARM}": DEPENDS[f"linux-headers-{RELEASE}"]}
 TREE = f"usr/src/linux-headers-{RELEASE}"
 CONFIG = {"CC_HAS_COUNTED_BY": "y", "CC_HAS_INT128": "y", "DEBUG_INFO_BTF_MODULES": "y",
           "PAHOLE_VERSION": "130"}
 FILES = {
     f"linux-headers-{RELEASE}": {
         f"{TREE}/Makefile": f"KBUILD_OUTPUT=/{TREE}\ninclude /usr/src/linux-headers-{COMMON}/Makefile\n",
-        f"{TREE}/.kernelvariables": "CC = $(CROSS_COMPILE)gcc-99\n",
+        f"{TREE}/.kernelvariables": "CC = $(CROSS_COMPILE)gcc-99\nifneq ($(DEB_BUILD_ARCH),x)\n"
+                                    "override CROSS_COMPILE = $(DEB_HOST_GNU_TYPE)-\nendif\n",
         f"{TREE}/include/config/auto.conf": "".join(f"CONFIG_{n}={v}\n" for n, v in CONFIG.items()),
         f"{TREE}/include/generated/autoconf.h":
             "".join(f"#define CONFIG_{n} 1\n" for n, v in CONFIG.items() if v == "y")},
@@ -34,6 +38,9 @@ FILES = {
                                  f"usr/lib/modules/{RELEASE}/modules.order": ""},
     "libc6": {"lib/x86_64-linux-gnu/libc.so.6": "", "lib/x86_64-linux-gnu/ld-linux-x86-64.so.2": ""},
 }
+
+FILES[f"linux-headers-{ARM}"] = {path.replace(RELEASE, ARM): text
+                                 for path, text in FILES[f"linux-headers-{RELEASE}"].items()}
 
 
 class Apt:
@@ -54,7 +61,7 @@ class Apt:
         self.did.append(words)
         if "download" in words:
             for name in words[words.index("download") + 1:]:
-                self.pack(name, options["cwd"])
+                self.pack(name.partition(":")[0], options["cwd"])
         return f"Depends: {DEPENDS[words[-1]]}\n" if words[-1] in DEPENDS else ""
 
     def pack(self, name, target):
@@ -130,10 +137,26 @@ def test_an_image_that_was_left_in_part_is_replaced(apt):
     assert sum("download" in words for words in apt.did) == 2
 
 
+def test_another_processor(apt):
+    fetch("sid:arm64")
+    assert debian_suite.here() == {"sid:arm64": ARM}
+    download = next(words for words in apt.did if "download" in words)
+    variables = debian_suite.KERNELS / ARM / TREE.replace(RELEASE, ARM) / ".kernelvariables"
+    assert variables.read_text() == "CC = $(CROSS_COMPILE)gcc\noverride CROSS_COMPILE = aarch64-linux-gnu-\n"
+    assert {"APT::Architecture=arm64", f"linux-headers-{ARM}", f"{KBUILD}:amd64"} <= set(download)
+
+
+@pytest.mark.parametrize("name, what", (("sid", ("sid", "amd64")), ("sid:s390x", ("sid", "s390x")),
+                                        ("sid:amd64", ("sid", "amd64")), ("sid:vax", None),
+                                        ("potato", None), ("7.3", None)))
+def test_names_of_suites(name, what):
+    assert debian_suite.parse(name) == what
+
+
 def test_a_compiler_that_is_not_here(apt):
     fetch("sid")
     tree = debian_suite.KERNELS / RELEASE / TREE
-    assert (tree / ".kernelvariables").read_text() == "CC = $(CROSS_COMPILE)gcc\n"
+    assert (tree / ".kernelvariables").read_text().startswith("CC = $(CROSS_COMPILE)gcc\n")
     assert (tree / "include/config/auto.conf").read_text() == \
         "CONFIG_CC_HAS_INT128=y\nCONFIG_PAHOLE_VERSION=$(PAHOLE_VERSION)\n"
     assert "COUNTED_BY" not in (tree / "include/generated/autoconf.h").read_text()
@@ -144,7 +167,7 @@ def test_a_compiler_that_is_here(apt, monkeypatch):
     monkeypatch.setattr(debian_suite.shutil, "which", lambda name: f"/usr/bin/{name}")
     fetch("sid")
     tree = debian_suite.KERNELS / RELEASE / TREE
-    assert (tree / ".kernelvariables").read_text() == "CC = $(CROSS_COMPILE)gcc-99\n"
+    assert (tree / ".kernelvariables").read_text().startswith("CC = $(CROSS_COMPILE)gcc-99\n")
     assert "CONFIG_PAHOLE_VERSION=130" in (tree / "include/config/auto.conf").read_text()
     assert apt.did
 
