@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <array>
 #include <cstdio>
 #include <iostream>
 
@@ -25,6 +26,18 @@ io::UniqueFd openForWriting(const std::string &path)
     return io::UniqueFd(::open(path.c_str(),
                                O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW,
                                onlyMine));
+}
+
+// Whether the other end of a socket has been closed. It says nothing otherwise; what it
+// says all the same is passed over.
+bool isClosed(const io::UniqueFd &fd)
+{
+    std::array<char, 256> said{};
+    ssize_t got = 0;
+    do
+        got = ::recv(fd.get(), said.data(), said.size(), MSG_DONTWAIT);
+    while (got > 0 || (got < 0 && errno == EINTR));
+    return got == 0 || errno != EAGAIN;
 }
 
 } // namespace
@@ -50,6 +63,14 @@ void Recorder::addStream(io::UniqueFd fd, PortRef at, std::uint64_t count)
     Stream &stream =
         streams_.emplace_back(Stream{.output = {.fd = std::move(fd)}, .at = at, .left = count});
     appendPcapHeader(stream.output.bytes);
+}
+
+bool Recorder::isFull()
+{
+    // A port without packets does not write to who has gone.
+    if (streams_.size() >= mostStreams)
+        streams_.remove_if([](const Stream &stream) { return isClosed(stream.output.fd); });
+    return streams_.size() >= mostStreams;
 }
 
 bool Recorder::note(Output &output, io::View packet, Time now)

@@ -36,7 +36,8 @@ class Recorder final : public PacketEar
     // The packets of a port to a socket that does not block, until count packets
     // have gone (0: no end) or the other end closes it.
     void addStream(io::UniqueFd fd, PortRef at, std::uint64_t count);
-    [[nodiscard]] bool isFull() const { return streams_.size() >= mostStreams; }
+    // Whether there are as many streams as there may be, without those whose reader is gone.
+    [[nodiscard]] bool isFull();
     [[nodiscard]] bool isRecording() const { return file_ || !streams_.empty(); }
 
     void onPacket(PortRef at, Way way, io::View packet, Time now) override;

@@ -279,6 +279,26 @@ TEST_F(StreamTest, AReaderThatIsGoneIsForgotten)
     EXPECT_FALSE(recorder.isRecording());
 }
 
+TEST_F(StreamTest, ReadersThatAreGoneMakeRoomThoughTheirPortIsIdle)
+{
+    std::array<std::array<int, 2>, Recorder::mostStreams> pairs{};
+    for (auto &ends : pairs) {
+        EXPECT_FALSE(recorder.isFull());
+        ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends.data()), 0);
+        recorder.addStream(io::UniqueFd(ends[0]), port("S-1:4"), 0);
+        recorder.flush();
+    }
+    EXPECT_TRUE(recorder.isFull());
+    ASSERT_EQ(::write(pairs[2][1], "talk", 4), 4); // what it says does not hide that it goes
+    ::close(pairs[2][1]);
+    EXPECT_FALSE(recorder.isFull());
+    recorder.addStream(std::move(local), port("S-1:4"), 0);
+    EXPECT_TRUE(recorder.isFull());
+    for (const auto &ends : pairs)
+        if (ends != pairs[2])
+            ::close(ends[1]);
+}
+
 TEST_F(CaptureTest, TsharkReadsIt)
 {
     steps(20);
