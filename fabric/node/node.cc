@@ -22,6 +22,8 @@ constexpr std::uint8_t mostHops = 64;       // a routing loop is longer than any
 // Packets wait on real machines for longer than on real links: HOQLife is
 // multiplied by this.
 constexpr int lifeFactor = 16;
+// A lane is in the state VLStalled for so many times HOQLife.
+constexpr int stallFactor = 8;
 // The longest extension headers in front of a full payload: RETH and immediate.
 constexpr std::size_t extensionSize = 20;
 constexpr std::uint32_t gsiQpn = 1;
@@ -326,6 +328,8 @@ void Node::enqueue(InputLane from, Port &out, std::uint8_t vl, Packet packet, Ti
     OutputQueue &queue = out.queues[vl];
     if (vl == vl15 && queue.packets.size() >= mostManagement)
         return out.counters.add(Drop::overflow);
+    if (now < queue.stalledUntil)
+        return out.counters.add(Drop::lifetime);
     if (out.queues.push(vl, std::move(packet), now))
         listener_.outputReady(out.identity().number);
     if (vl == vl15 || from.port == 0 || queue.bytes <= mostQueued ||
@@ -377,6 +381,7 @@ Packet Node::take(std::uint8_t port, std::uint8_t vl, Time now)
     Packet packet = from.queues.pop(vl, now);
     const auto lrh = ib::Lrh::parse(packet.bytes);
     const bool isMulticast = lrh->dlid >= ib::firstMulticastLid && lrh->dlid != ib::permissiveLid;
+    from.queues[vl].late = 0;
     from.counters.add(Counter::xmitPackets);
     from.counters.add(Counter::xmitData, packet.bytes.size());
     from.counters.add(isMulticast ? Counter::multicastXmit : Counter::unicastXmit);
@@ -410,8 +415,23 @@ void Node::dropLate(Port &port, std::uint8_t vl, Time now)
         return;
     static_cast<void>(port.queues.pop(vl, now));
     port.counters.add(Drop::lifetime);
+    const std::uint32_t most = port.info(IB_PORT_VL_STALL_COUNT_F);
+    if (++port.queues[vl].late >= most && most != 0)
+        stall(port, vl, now + *life * lifeFactor * stallFactor, now);
     if (queue.bytes <= resumeQueued)
         release(port.queues[vl]);
+}
+
+// IBA volume 1, 18.2.5.4: what waits is discarded, and what comes for a while.
+void Node::stall(Port &port, std::uint8_t vl, Time until, Time now)
+{
+    OutputQueue &queue = port.queues[vl];
+    queue.late = 0;
+    queue.stalledUntil = until;
+    while (!queue.packets.empty()) {
+        static_cast<void>(port.queues.pop(vl, now));
+        port.counters.add(Drop::lifetime);
+    }
 }
 
 void Node::onTime(Time now)

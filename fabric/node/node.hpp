@@ -130,6 +130,7 @@ class Node
     void sendSmpByLid(std::uint8_t in, io::View mad, std::uint16_t destination, Time now);
     void sendTraps(Time now);
     void dropLate(Port &port, std::uint8_t vl, Time now);
+    void stall(Port &port, std::uint8_t vl, Time until, Time now);
     void updatePeer(std::uint8_t port, bool mustRejoin, Time now);
     void giveToPeer(std::uint8_t port, io::View packet, const PacketHeaders &headers, Time now);
     void physicalError(std::uint8_t port, Time now);

@@ -28,6 +28,8 @@ struct OutputQueue {
     std::size_t bytes = 0;
     Time headSince{};                // when the first packet became the first
     std::vector<InputLane> heldBack; // that wait for room here
+    unsigned late = 0;               // packets dropped in a row for their age
+    Time stalledUntil{};             // VLStalled: until then all packets are discarded
 };
 
 class OutputQueues

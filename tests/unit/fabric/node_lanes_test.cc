@@ -205,5 +205,52 @@ TEST_F(NodeLanesTest, ALaneThatIsStuckLosesItsHeadAndNoOtherDoes)
     EXPECT_EQ(drops(3, Drop::lifetime), 1U);
 }
 
+TEST_F(NodeLanesTest, ALaneThatLosesAsManyInARowAsVLStallCountIsEmptiedAndRestsForEightLives)
+{
+    const auto life = std::chrono::milliseconds(269) * 16;
+    map(1, 3, identity());
+    Attribute info = get(portInfo, 3);
+    setField(info, IB_PORT_STATE_F, 0);
+    setField(info, IB_PORT_PHYS_STATE_F, 0);
+    setField(info, IB_PORT_HOQ_LIFE_F, 16);
+    setField(info, IB_PORT_VL_STALL_COUNT_F, 3);
+    ASSERT_EQ(set(portInfo, 3, info), 0U);
+    for (int i = 0; i < 20; ++i)
+        receive(1, onLane(0, 1));
+    receive(1, onLane(0, 2));
+    for (int i = 0; i < 2; ++i)
+        node.onTime(now += life);
+    EXPECT_EQ(sent(3, 2).size(), 0U); // its own head was as late
+    EXPECT_EQ(drops(3, Drop::lifetime), 3U);
+    node.onTime(now += life);
+    EXPECT_EQ(drops(3, Drop::lifetime), 21U);
+    EXPECT_TRUE(sent(3, 1).empty());
+    receive(1, onLane(0, 1));
+    receive(1, onLane(0, 2));
+    EXPECT_EQ(drops(3, Drop::lifetime), 22U);
+    EXPECT_EQ(sent(3, 2).size(), 1U);
+    now += 8 * life;
+    receive(1, onLane(0, 1));
+    EXPECT_EQ(sent(3, 1).size(), 1U);
+}
+
+TEST_F(NodeLanesTest, APacketThatLeavesEndsARowOfLateOnes)
+{
+    map(1, 3, identity());
+    Attribute info = get(portInfo, 3);
+    setField(info, IB_PORT_STATE_F, 0);
+    setField(info, IB_PORT_PHYS_STATE_F, 0);
+    setField(info, IB_PORT_HOQ_LIFE_F, 16);
+    setField(info, IB_PORT_VL_STALL_COUNT_F, 2);
+    ASSERT_EQ(set(portInfo, 3, info), 0U);
+    for (int i = 0; i < 4; ++i) {
+        receive(1, onLane(0, 1));
+        receive(1, onLane(0, 1));
+        node.onTime(now += std::chrono::seconds(5));
+        EXPECT_EQ(sent(3, 1).size(), 1U);
+    }
+    EXPECT_EQ(drops(3, Drop::lifetime), 4U);
+}
+
 } // namespace
 } // namespace openipoib::fabric
