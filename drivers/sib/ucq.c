@@ -14,7 +14,7 @@
  */
 size_t sib_ucq_bytes(u32 cqe)
 {
-	return struct_size_t(struct rvt_cq_wc, uqueue, cqe + 1);
+	return struct_size((struct rvt_cq_wc *)NULL, uqueue, cqe + 1);
 }
 
 /**

@@ -9,7 +9,7 @@
 
 static size_t urq_stride(u32 max_sge)
 {
-	return struct_size_t(struct rvt_rwqe, sg_list, max_sge);
+	return struct_size((struct rvt_rwqe *)NULL, sg_list, max_sge);
 }
 
 /**
