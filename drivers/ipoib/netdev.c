@@ -21,6 +21,7 @@
 #include "ipoib.h"
 #include "ipoib_trace.h"
 #include "mcast.h"
+#include "netdev_ops.h"
 #include "vf.h"
 
 struct workqueue_struct *ipoib_rtnl_wq;
@@ -166,13 +167,18 @@ int ipoib_intf_stop(struct net_device *dev)
 	return 0;
 }
 
-static void intf_set_rx_mode(struct net_device *dev)
+/* Control looks at the stack's list itself. Older kernels call this under netif_addr_lock. */
+static int intf_set_rx_mode(struct net_device *dev, struct netdev_hw_addr_list *uc,
+			    struct netdev_hw_addr_list *mc)
 {
 	struct ipoib_intf *intf = ipoib_priv(dev);
 
 	WRITE_ONCE(intf->mcast_dirty, true);
 	ipoib_mcast_kick(intf);
+	return 0;
 }
+
+COMPAT_SET_RX_MODE(intf_set_rx_mode)
 
 /**
  * ipoib_intf_change_mtu - ndo_change_mtu
@@ -314,7 +320,7 @@ static const struct net_device_ops intf_ops = {
 	.ndo_stop = ipoib_intf_stop,
 	.ndo_start_xmit = ipoib_start_xmit,
 	.ndo_features_check = intf_features_check,
-	.ndo_set_rx_mode = intf_set_rx_mode,
+	.ndo_set_rx_mode_async = compat_op(SET_RX_MODE_RETRY, intf_set_rx_mode),
 	.ndo_change_mtu = ipoib_intf_change_mtu,
 	.ndo_tx_timeout = intf_tx_timeout,
 	.ndo_get_stats64 = intf_get_stats64,
@@ -334,7 +340,7 @@ static const struct net_device_ops accel_ops = {
 	.ndo_open = ipoib_accel_open,
 	.ndo_stop = ipoib_accel_stop,
 	.ndo_start_xmit = ipoib_accel_start_xmit,
-	.ndo_set_rx_mode = intf_set_rx_mode,
+	.ndo_set_rx_mode_async = compat_op(SET_RX_MODE_RETRY, intf_set_rx_mode),
 	.ndo_change_mtu = ipoib_accel_change_mtu,
 	.ndo_tx_timeout = ipoib_accel_tx_timeout,
 	.ndo_get_stats64 = ipoib_accel_get_stats64,
