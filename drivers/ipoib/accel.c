@@ -8,11 +8,12 @@
  * and call them from there. Its private part begins with struct rdma_netdev, by which the
  * HCA is given packets and told of groups; it knows neither start nor stop.
  *
- * A HCA opens and closes its netdev under rtnl, which control must not take. So it is open
- * from ndo_open to ndo_stop, and only the groups come and go with the rest. It takes the
- * P_Key index as it opens: if there was none, or it has changed, or a queue stalls, control
- * takes the index away and leaves it to open_work to close and open it. Whether there is
- * an index is whose turn it is.
+ * A HCA opens and closes its netdev under rtnl; and if it asks for that, newer kernels have
+ * the netdev's own lock held around all operations. Control must take neither. So the netdev
+ * is open from ndo_open to ndo_stop, and only the groups come and go with the rest. The HCA
+ * takes the P_Key index as it opens: if there was none, or it has changed, or a queue stalls,
+ * control takes the index away and leaves it to open_work to close and open the netdev.
+ * Whether there is an index is whose turn it is.
  *
  * Nothing here knows whether the HCA's queues have room, but the netdev's queues. So
  * packets that have waited for an address go through the stack again; others may overtake
@@ -27,6 +28,7 @@
 #include "drop.h"
 #include "ipoib.h"
 #include "mcast.h"
+#include "netdev_lock.h"
 #include "path.h"
 
 /* All transmit locks are taken at once, and a processor counts no more than 255. */
@@ -93,6 +95,7 @@ static int accel_open_hca(struct ipoib_intf *intf)
 	int err;
 
 	ASSERT_RTNL();
+	netdev_assert_locked_ops(intf->dev);
 	/* Control asks again when the P_Key is there. */
 	if (ib_find_pkey(intf->ca, intf->port, intf->pkey, &index))
 		return 0;
@@ -111,6 +114,7 @@ static void accel_close_hca(struct ipoib_intf *intf)
 	struct ipoib_accel *accel = intf->accel;
 
 	ASSERT_RTNL();
+	netdev_assert_locked_ops(intf->dev);
 	WRITE_ONCE(accel->index, ACCEL_NO_INDEX);
 	if (!accel->open)
 		return;
@@ -118,7 +122,7 @@ static void accel_close_hca(struct ipoib_intf *intf)
 	accel->ops->ndo_stop(intf->dev);
 }
 
-/* Runs with rtnl; nobody waits for it. */
+/* Runs with rtnl and the netdev's lock, as ndo_open does; nobody waits for it. */
 static void accel_open_work(struct work_struct *work)
 {
 	struct ipoib_accel *accel = container_of(work, struct ipoib_accel,
@@ -128,6 +132,7 @@ static void accel_open_work(struct work_struct *work)
 	int err;
 
 	rtnl_lock();
+	netdev_lock_ops(dev);
 	if (dev->reg_state == NETREG_REGISTERED && netif_running(dev) &&
 	    READ_ONCE(accel->index) < 0) {
 		netif_tx_disable(dev);
@@ -140,6 +145,7 @@ static void accel_open_work(struct work_struct *work)
 			ipoib_flush(intf, IPOIB_FLUSH_HEAVY);
 		netif_tx_wake_all_queues(dev);
 	}
+	netdev_unlock_ops(dev);
 	rtnl_unlock();
 	dev_put(dev);
 }
@@ -349,6 +355,7 @@ const struct ipoib_data_ops ipoib_data_hca = {
  * ipoib_accel_open - ndo_open
  * @dev: interface
  *
+ * Context: rtnl, and the netdev's lock if the HCA asks for it.
  * Return: 0 or a negative error.
  */
 int ipoib_accel_open(struct net_device *dev)
@@ -369,6 +376,7 @@ int ipoib_accel_open(struct net_device *dev)
  * ipoib_accel_stop - ndo_stop
  * @dev: interface
  *
+ * Context: rtnl, and the netdev's lock if the HCA asks for it.
  * Return: 0.
  */
 int ipoib_accel_stop(struct net_device *dev)
@@ -453,6 +461,7 @@ netdev_tx_t ipoib_accel_start_xmit(struct sk_buff *skb, struct net_device *dev)
  * @dev: interface
  * @mtu: wanted
  *
+ * Context: rtnl, and the netdev's lock if the HCA asks for it.
  * Return: 0, -EINVAL, or what the HCA says; nothing has changed then.
  */
 int ipoib_accel_change_mtu(struct net_device *dev, int mtu)
@@ -462,6 +471,7 @@ int ipoib_accel_change_mtu(struct net_device *dev, int mtu)
 	int admin_mtu = intf->admin_mtu, old = dev->mtu;
 	int err;
 
+	netdev_assert_locked_ops(dev);
 	err = ipoib_intf_change_mtu(dev, mtu);
 	if (err || !ops->ndo_change_mtu)
 		return err;

@@ -15,7 +15,8 @@ struct ifreq;
  * @intf: owner; constant
  * @ops: operations of the HCA's netdev, called in our own; constant
  * @destructor: frees what the HCA's netdev has, or NULL; constant
- * @open: the HCA's ndo_open has been called, and its ndo_stop has not; guarded by rtnl
+ * @open: the HCA's ndo_open has been called, and its ndo_stop has not; guarded by rtnl,
+ *	and written with the netdev's lock where the HCA asks for it
  * @index: P_Key index that it is open with, or negative. Who holds rtnl gives it to
  *	control when there is none, control alone takes it back while the interface is up
  * @open_work: opens the HCA's netdev for control

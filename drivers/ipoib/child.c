@@ -113,10 +113,16 @@ int ipoib_child_delete(struct ipoib_intf *parent, u16 pkey)
 	return 0;
 }
 
+/*
+ * When several netdevs go at once, the stack holds the locks of all that were up and have
+ * one, and tells of each that it is down when all are: then there is nothing to be locked.
+ */
 static void child_follow(struct ipoib_intf *child, bool up)
 {
 	int err;
 
+	if (up == !!(child->dev->flags & IFF_UP))
+		return;
 	if (!up) {
 		dev_close(child->dev);
 		return;
@@ -132,7 +138,7 @@ static void child_follow(struct ipoib_intf *child, bool up)
  * @parent: interface that has just gone up or down
  * @up: up
  *
- * Context: rtnl.
+ * Context: rtnl, and the parent's lock if it has one; each child's is taken here.
  */
 void ipoib_children_follow(struct ipoib_intf *parent, bool up)
 {

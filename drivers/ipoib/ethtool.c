@@ -4,6 +4,7 @@
 #include <linux/log2.h>
 
 #include "ipoib.h"
+#include "netdev_lock.h"
 
 enum {
 	STAT_TX_STALLS,
@@ -313,7 +314,9 @@ static void get_stats(struct net_device *dev, struct ethtool_stats *stats,
 	data[STAT_CM_PARTIAL] = cm.partial;
 }
 
+/* An accelerated interface may have a lock: link and carrier are asked for with rtnl as well. */
 static const struct ethtool_ops ipoib_ethtool_ops = {
+	compat_op_needs_rtnl(ETHTOOL_OP_NEEDS_RTNL_GLINK)
 	.get_drvinfo = get_drvinfo,
 	.get_link = ethtool_op_get_link,
 	.get_link_ksettings = get_link_ksettings,

@@ -21,6 +21,7 @@
 #include "ipoib.h"
 #include "ipoib_trace.h"
 #include "mcast.h"
+#include "netdev_lock.h"
 #include "netdev_ops.h"
 #include "vf.h"
 
@@ -211,7 +212,7 @@ int ipoib_intf_change_mtu(struct net_device *dev, int mtu)
  * @intf: interface
  * @connected: for connected mode; what is set by hand is kept either way
  *
- * Context: rtnl.
+ * Context: rtnl, without the netdev's lock: the stack takes it.
  */
 void ipoib_intf_update_mtu(struct ipoib_intf *intf, bool connected)
 {
@@ -378,6 +379,19 @@ static const struct header_ops intf_header_ops = {
 	.create = intf_create_header,
 };
 
+/* As a change of the hardware address by the stack, which holds the netdev's lock then. */
+static void intf_show_gid(struct ipoib_intf *intf, const union ib_gid *gid)
+{
+	struct net_device *dev = intf->dev;
+
+	netdev_lock_ops(dev);
+	dev_addr_mod(dev, IPOIB_HWADDR_GID, gid, sizeof(*gid));
+	call_netdevice_notifiers(NETDEV_CHANGEADDR, dev);
+	netdev_unlock_ops(dev);
+	intf->announcements = IPOIB_ANNOUNCEMENTS;
+	ipoib_announce(intf);
+}
+
 /* Tell the stack what control has learnt. Runs with rtnl; nobody waits for it. */
 static void intf_rtnl_work(struct work_struct *work)
 {
@@ -390,12 +404,8 @@ static void intf_rtnl_work(struct work_struct *work)
 	if (dev->reg_state == NETREG_REGISTERED) {
 		ipoib_intf_update_mtu(intf, intf->connected);
 		gid = ipoib_gid_now(intf);
-		if (memcmp(dev->dev_addr + IPOIB_HWADDR_GID, &gid, sizeof(gid))) {
-			dev_addr_mod(dev, IPOIB_HWADDR_GID, &gid, sizeof(gid));
-			call_netdevice_notifiers(NETDEV_CHANGEADDR, dev);
-			intf->announcements = IPOIB_ANNOUNCEMENTS;
-			ipoib_announce(intf);
-		}
+		if (memcmp(dev->dev_addr + IPOIB_HWADDR_GID, &gid, sizeof(gid)))
+			intf_show_gid(intf, &gid);
 	}
 	rtnl_unlock();
 	dev_put(dev);

@@ -5,13 +5,15 @@
  * is there to test drivers of IPoIB with, and only if ipoib_netdev asks for it.
  *
  * The driver of IPoIB calls all this: open, stop and what is told of groups one after
- * another, send under the transmit lock. Completions come in softirqs. While the netdev's
- * queue is stopped nothing may be sent, however many requests there still could be.
+ * another, send under the transmit lock. As mlx5 does, it asks newer kernels to hold the
+ * netdev's own lock around operations. Completions come in softirqs. While the netdev's queue
+ * is stopped nothing may be sent, however many requests there still could be.
  */
 #include <linux/etherdevice.h>
 #include <linux/module.h>
 #include <rdma/ib_verbs.h>
 
+#include "netdev_lock.h"
 #include "offload.h"
 #include "sib.h"
 
@@ -283,6 +285,7 @@ static int netdev_open(struct net_device *dev)
 	struct sib_netdev *nd = netdev_priv(dev);
 	int err;
 
+	netdev_assert_locked_ops(dev);
 	err = netdev_modify(nd, IB_QPS_INIT);
 	if (err)
 		return err;
@@ -298,6 +301,7 @@ static int netdev_open(struct net_device *dev)
 
 static int netdev_stop(struct net_device *dev)
 {
+	netdev_assert_locked_ops(dev);
 	netdev_quiesce(netdev_priv(dev));
 	return 0;
 }
@@ -419,6 +423,7 @@ static int netdev_initialize(struct ib_device *ibdev, u32 port_num, struct net_d
 	nd->dev = dev;
 	init_waitqueue_head(&nd->idle);
 	dev->netdev_ops = &sib_netdev_ops;
+	compat_want_ops_lock(dev);
 	return 0;
 }
 

@@ -130,12 +130,12 @@ static void p_key_that_goes(struct kunit *test)
 static void nothing_is_opened_behind_the_stop(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, open_intf(), 0);
-	rtnl_lock();
+	stack_lock();
 	rest.pkey_index = 3;
 	control_looks(false);	/* and the work waits for rtnl */
 	clear_bit(__LINK_STATE_START, &world->intf->dev->state);
 	ipoib_accel_stop(world->intf->dev);
-	rtnl_unlock();
+	stack_unlock();
 	flush_workqueue(ipoib_rtnl_wq);
 	KUNIT_EXPECT_FALSE(test, hca.open);
 	KUNIT_EXPECT_EQ(test, hca.opens, 1U);
@@ -275,10 +275,10 @@ static void mtu_that_the_hca_refuses(struct kunit *test)
 {
 	struct ipoib_intf *intf = world->intf;
 
-	KUNIT_EXPECT_EQ(test, ipoib_accel_change_mtu(intf->dev, 1400), 0);
+	KUNIT_EXPECT_EQ(test, change_mtu(1400), 0);
 	KUNIT_EXPECT_EQ(test, hca.mtu, 1400);
 	hca.bad_mtu = -ENOMEM;
-	KUNIT_EXPECT_EQ(test, ipoib_accel_change_mtu(intf->dev, 1500), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, change_mtu(1500), -ENOMEM);
 	KUNIT_EXPECT_EQ(test, hca.mtu, 1500);
 	KUNIT_EXPECT_EQ(test, intf->dev->mtu, 1400U);
 	KUNIT_EXPECT_EQ(test, intf->admin_mtu, 1400);

@@ -10,15 +10,22 @@
 #include <linux/rtnetlink.h>
 
 #include "ipoib_mcast_world.h"
+#include "netdev_lock.h"
 
 static int fake_find_pkey(struct ib_device *ca, u32 port, u16 pkey, u16 *index);
 static int fake_queue_xmit(struct sk_buff *skb);
+static void fake_lock_ops(void);
+static void fake_unlock_ops(void);
+static void fake_assert_locked(void);
 
 #undef ib_alloc_pd
 #define ib_alloc_pd(ca, flags) (&world->pd)
 #define ib_dealloc_pd(pd) ((void)(pd))
 #define ib_find_pkey fake_find_pkey
 #define dev_queue_xmit fake_queue_xmit
+#define netdev_lock_ops(dev) fake_lock_ops()
+#define netdev_unlock_ops(dev) fake_unlock_ops()
+#define netdev_assert_locked_ops(dev) fake_assert_locked()
 #include "accel.c"
 
 #define HCA_QPN		0x123456U
@@ -60,11 +67,46 @@ static struct {
 	int flushed;		/* level, or -1 */
 	u32 again;
 	u32 again_tag[8];
+	bool locked;		/* the netdev, by whoever has rtnl */
+	u32 locked_twice;
+	u32 unlocked;		/* calls without the lock */
 } rest;
 
 static struct ipoib_hca client;
 
 struct workqueue_struct *ipoib_rtnl_wq;
+
+/* The lock that newer kernels have around the operations of some netdevs. */
+static void fake_lock_ops(void)
+{
+	ASSERT_RTNL();
+	rest.locked_twice += rest.locked;
+	rest.locked = true;
+}
+
+static void fake_unlock_ops(void)
+{
+	ASSERT_RTNL();
+	rest.locked = false;
+}
+
+static void fake_assert_locked(void)
+{
+	rest.unlocked += !rest.locked;
+}
+
+/* As the stack does around the operations of a netdev. */
+static void stack_lock(void)
+{
+	rtnl_lock();
+	fake_lock_ops();
+}
+
+static void stack_unlock(void)
+{
+	fake_unlock_ops();
+	rtnl_unlock();
+}
 
 static int hca_init(struct net_device *dev)
 {
@@ -85,6 +127,7 @@ static void hca_uninit(struct net_device *dev)
 static int hca_open(struct net_device *dev)
 {
 	ASSERT_RTNL();
+	fake_assert_locked();
 	if (hca.bad_open)
 		return hca.bad_open;
 	hca.open = true;
@@ -96,6 +139,7 @@ static int hca_open(struct net_device *dev)
 static int hca_stop(struct net_device *dev)
 {
 	ASSERT_RTNL();
+	fake_assert_locked();
 	hca.open = false;
 	hca.closes++;
 	return 0;
@@ -103,6 +147,7 @@ static int hca_stop(struct net_device *dev)
 
 static int hca_change_mtu(struct net_device *dev, int mtu)
 {
+	fake_assert_locked();
 	hca.mtu = mtu;
 	return hca.bad_mtu;
 }
@@ -310,14 +355,24 @@ static int accel_setup(struct kunit *test)
 	return intf->data->create(intf, &qpn);
 }
 
+static int change_mtu(int mtu)
+{
+	int err;
+
+	stack_lock();
+	err = ipoib_accel_change_mtu(world->intf->dev, mtu);
+	stack_unlock();
+	return err;
+}
+
 static void close_intf(void)
 {
 	struct net_device *dev = world->intf->dev;
 
-	rtnl_lock();
+	stack_lock();
 	clear_bit(__LINK_STATE_START, &dev->state);
 	ipoib_accel_stop(dev);
-	rtnl_unlock();
+	stack_unlock();
 }
 
 static int open_intf(void)
@@ -325,12 +380,12 @@ static int open_intf(void)
 	struct net_device *dev = world->intf->dev;
 	int err;
 
-	rtnl_lock();
+	stack_lock();
 	set_bit(__LINK_STATE_START, &dev->state);
 	err = ipoib_accel_open(dev);
 	if (err)
 		clear_bit(__LINK_STATE_START, &dev->state);
-	rtnl_unlock();
+	stack_unlock();
 	return err;
 }
 
@@ -354,6 +409,9 @@ static void accel_teardown(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, hca.made);
 	KUNIT_EXPECT_FALSE(test, hca.open);
 	KUNIT_EXPECT_EQ(test, hca.opens, hca.closes);
+	KUNIT_EXPECT_EQ(test, rest.unlocked, 0U);
+	KUNIT_EXPECT_EQ(test, rest.locked_twice, 0U);
+	KUNIT_EXPECT_FALSE(test, rest.locked);
 	ipoib_accel_exit(intf);
 	KUNIT_EXPECT_TRUE(test, hca.destroyed);
 	KUNIT_EXPECT_NULL(test, intf->accel);
