@@ -29,6 +29,7 @@
 #include "ipoib.h"
 #include "mcast.h"
 #include "netdev_lock.h"
+#include "netdev_ops.h"
 #include "path.h"
 
 /* All transmit locks are taken at once, and a processor counts no more than 255. */
@@ -530,19 +531,31 @@ void ipoib_accel_get_stats64(struct net_device *dev,
 }
 
 /**
- * ipoib_accel_eth_ioctl - ndo_eth_ioctl
+ * ipoib_accel_hwtstamp_get - ndo_hwtstamp_get
  * @dev: interface
- * @ifr: of user space
- * @cmd: SIOC...
+ * @config: result: which packets the HCA stamps with its time
  *
- * Time stamps by the HCA.
- *
+ * Context: rtnl, and the netdev's lock if the HCA asks for it.
  * Return: what the HCA says, or -EOPNOTSUPP.
  */
-int ipoib_accel_eth_ioctl(struct net_device *dev, struct ifreq *ifr, int cmd)
+int ipoib_accel_hwtstamp_get(struct net_device *dev, struct kernel_hwtstamp_config *config)
 {
-	const struct net_device_ops *ops = ipoib_priv(dev)->accel->ops;
+	netdev_assert_locked_ops(dev);
+	return compat_hwtstamp_get(ipoib_priv(dev)->accel->ops, dev, config);
+}
 
-	return ops->ndo_eth_ioctl ? ops->ndo_eth_ioctl(dev, ifr, cmd) :
-				    -EOPNOTSUPP;
+/**
+ * ipoib_accel_hwtstamp_set - ndo_hwtstamp_set
+ * @dev: interface
+ * @config: which packets the HCA is to stamp; and result: which it does
+ * @extack: why not
+ *
+ * Context: rtnl, and the netdev's lock if the HCA asks for it.
+ * Return: what the HCA says, or -EOPNOTSUPP.
+ */
+int ipoib_accel_hwtstamp_set(struct net_device *dev, struct kernel_hwtstamp_config *config,
+			     struct netlink_ext_ack *extack)
+{
+	netdev_assert_locked_ops(dev);
+	return compat_hwtstamp_set(ipoib_priv(dev)->accel->ops, dev, config, extack);
 }

@@ -8,7 +8,8 @@
 
 #include "data.h"
 
-struct ifreq;
+struct kernel_hwtstamp_config;
+struct netlink_ext_ack;
 
 /**
  * struct ipoib_accel - what an interface has of its HCA's netdev
@@ -47,6 +48,8 @@ int ipoib_accel_change_mtu(struct net_device *dev, int mtu);
 void ipoib_accel_tx_timeout(struct net_device *dev, unsigned int queue);
 void ipoib_accel_get_stats64(struct net_device *dev,
 			     struct rtnl_link_stats64 *stats);
-int ipoib_accel_eth_ioctl(struct net_device *dev, struct ifreq *ifr, int cmd);
+int ipoib_accel_hwtstamp_get(struct net_device *dev, struct kernel_hwtstamp_config *config);
+int ipoib_accel_hwtstamp_set(struct net_device *dev, struct kernel_hwtstamp_config *config,
+			     struct netlink_ext_ack *extack);
 
 #endif /* IPOIB_ACCEL_H */

@@ -334,6 +334,8 @@ static const struct net_device_ops intf_ops = {
 	.ndo_set_vf_guid = ipoib_vf_set_guid,
 };
 
+COMPAT_HWTSTAMP(ipoib_accel_hwtstamp_get, ipoib_accel_hwtstamp_set)
+
 /* Those of an interface whose queues are the HCA's. */
 static const struct net_device_ops accel_ops = {
 	.ndo_init = intf_init,
@@ -346,7 +348,7 @@ static const struct net_device_ops accel_ops = {
 	.ndo_tx_timeout = ipoib_accel_tx_timeout,
 	.ndo_get_stats64 = ipoib_accel_get_stats64,
 	.ndo_get_iflink = intf_get_iflink,
-	.ndo_eth_ioctl = ipoib_accel_eth_ioctl,
+	compat_hwtstamp(ipoib_accel_hwtstamp_get, ipoib_accel_hwtstamp_set),
 	.ndo_set_mac_address = ipoib_gid_choose,
 	.ndo_set_vf_link_state = ipoib_vf_set_link_state,
 	.ndo_get_vf_config = ipoib_vf_get_config,

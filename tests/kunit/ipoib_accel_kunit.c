@@ -284,6 +284,56 @@ static void mtu_that_the_hca_refuses(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, intf->admin_mtu, 1400);
 }
 
+static void no_time_stamps(struct kunit *test)
+{
+	struct ifreq ifr = {};
+	struct kernel_hwtstamp_config config = { .ifr = &ifr };
+
+	KUNIT_EXPECT_EQ(test, stamp(&config, false), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, stamp(&config, true), -EOPNOTSUPP);
+	KUNIT_EXPECT_FALSE(test, config.copied_to_user);
+}
+
+/* The HCA has copied from user space and to it, which need not be done again. */
+static void time_stamps_by_ioctl(struct kunit *test)
+{
+	struct ifreq ifr = {};
+	struct kernel_hwtstamp_config config = { .ifr = &ifr };
+
+	world->intf->accel->ops = &hca_ioctl_ops;
+	KUNIT_EXPECT_EQ(test, stamp(&config, true), -ERANGE);
+	KUNIT_EXPECT_FALSE(test, config.copied_to_user);
+	hca.stamps = true;
+	KUNIT_EXPECT_EQ(test, stamp(&config, true), 0);
+	KUNIT_EXPECT_EQ(test, hca.stamp_cmd, SIOCSHWTSTAMP);
+	KUNIT_EXPECT_PTR_EQ(test, hca.stamp_arg, (const void *)&ifr);
+	KUNIT_EXPECT_TRUE(test, config.copied_to_user);
+	KUNIT_EXPECT_EQ(test, stamp(&config, false), 0);
+	KUNIT_EXPECT_EQ(test, hca.stamp_cmd, SIOCGHWTSTAMP);
+	/* Netlink asks without an ioctl's argument. */
+	config.ifr = NULL;
+	KUNIT_EXPECT_EQ(test, stamp(&config, false), -EOPNOTSUPP);
+	world->intf->accel->ops = &hca_ops;
+}
+
+#if COMPAT_NDO_HWTSTAMP
+static void time_stamps_by_operations(struct kunit *test)
+{
+	struct kernel_hwtstamp_config config = {};
+
+	world->intf->accel->ops = &hca_hwtstamp_ops;
+	KUNIT_EXPECT_EQ(test, stamp(&config, true), -ERANGE);
+	hca.stamps = true;
+	KUNIT_EXPECT_EQ(test, stamp(&config, true), 0);
+	KUNIT_EXPECT_EQ(test, hca.stamp_cmd, SIOCSHWTSTAMP);
+	KUNIT_EXPECT_PTR_EQ(test, hca.stamp_arg, (const void *)&config);
+	KUNIT_EXPECT_EQ(test, stamp(&config, false), 0);
+	KUNIT_EXPECT_EQ(test, hca.stamp_cmd, SIOCGHWTSTAMP);
+	KUNIT_EXPECT_FALSE(test, config.copied_to_user);
+	world->intf->accel->ops = &hca_ops;
+}
+#endif
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(who_does_not_accelerate),
 	KUNIT_CASE(not_more_queues_than_can_be_locked),
@@ -303,6 +353,11 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(what_is_not_sent),
 	KUNIT_CASE(queue_that_stalls),
 	KUNIT_CASE(mtu_that_the_hca_refuses),
+	KUNIT_CASE(no_time_stamps),
+	KUNIT_CASE(time_stamps_by_ioctl),
+#if COMPAT_NDO_HWTSTAMP
+	KUNIT_CASE(time_stamps_by_operations),
+#endif
 	{}
 };
 

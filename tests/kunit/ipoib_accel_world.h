@@ -57,6 +57,9 @@ static struct {
 	u32 timeouts;
 	int bad_mtu;
 	int mtu;
+	bool stamps;
+	int stamp_cmd;		/* the last */
+	const void *stamp_arg;	/* and what it was given */
 } hca;
 
 /* The rest of the driver and the stack. */
@@ -158,6 +161,20 @@ static void hca_get_stats64(struct net_device *dev, struct rtnl_link_stats64 *st
 	stats->tx_dropped = 1000;
 }
 
+static int hca_stamp(int cmd, const void *arg)
+{
+	fake_assert_locked();
+	hca.stamp_cmd = cmd;
+	hca.stamp_arg = arg;
+	return hca.stamps ? 0 : -ERANGE;
+}
+
+/* Older netdevs, also on kernels that have more. */
+static int hca_ioctl(struct net_device *dev, struct ifreq *ifr, int cmd)
+{
+	return hca_stamp(cmd, ifr);
+}
+
 static const struct net_device_ops hca_ops = {
 	.ndo_init = hca_init,
 	.ndo_uninit = hca_uninit,
@@ -166,6 +183,29 @@ static const struct net_device_ops hca_ops = {
 	.ndo_change_mtu = hca_change_mtu,
 	.ndo_get_stats64 = hca_get_stats64,
 };
+
+static const struct net_device_ops hca_ioctl_ops = {
+	.ndo_eth_ioctl = hca_ioctl,
+};
+
+#if COMPAT_NDO_HWTSTAMP
+static int hca_hwtstamp_get(struct net_device *dev, struct kernel_hwtstamp_config *config)
+{
+	return hca_stamp(SIOCGHWTSTAMP, config);
+}
+
+static int hca_hwtstamp_set(struct net_device *dev, struct kernel_hwtstamp_config *config,
+			    struct netlink_ext_ack *extack)
+{
+	return hca_stamp(SIOCSHWTSTAMP, config);
+}
+
+static const struct net_device_ops hca_hwtstamp_ops = {
+	.ndo_hwtstamp_get = hca_hwtstamp_get,
+	.ndo_hwtstamp_set = hca_hwtstamp_set,
+	.ndo_eth_ioctl = hca_ioctl,
+};
+#endif
 
 static void hca_set_id(struct net_device *dev, int id)
 {
@@ -361,6 +401,19 @@ static int change_mtu(int mtu)
 
 	stack_lock();
 	err = ipoib_accel_change_mtu(world->intf->dev, mtu);
+	stack_unlock();
+	return err;
+}
+
+/* What user space hears when it asks for time stamps, or sets them. */
+static int stamp(struct kernel_hwtstamp_config *config, bool set)
+{
+	struct net_device *dev = world->intf->dev;
+	int err;
+
+	stack_lock();
+	err = set ? ipoib_accel_hwtstamp_set(dev, config, NULL) :
+		    ipoib_accel_hwtstamp_get(dev, config);
 	stack_unlock();
 	return err;
 }
