@@ -10,6 +10,7 @@
 
 #include "accel.h"
 #include "ipoib.h"
+#include "rdma_net.h"
 
 #define NONSRQ_CONNECTIONS_MAX	4096
 
@@ -91,8 +92,7 @@ static int intf_try(struct ipoib_hca *hca, u32 port, u16 pkey,
 				       IPOIB_TXQ_MAX, 1);
 	if (IS_ERR_OR_NULL(dev))
 		return dev ? PTR_ERR(dev) : -ENOMEM;
-	if (parent)
-		dev_net_set(dev, dev_net(parent->dev));
+	dev_net_set(dev, parent ? dev_net(parent->dev) : rdma_dev_net(hca->ca));
 	err = ipoib_intf_register(dev, hca, port, pkey, parent, accelerated);
 	if (err)
 		free_netdev(dev);
