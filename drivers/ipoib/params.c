@@ -88,6 +88,9 @@ struct net_device *ipoib_match_address(struct ipoib_intf *intf,
  * ipoib_match_master - the interface, or the bond it serves
  * @intf: interface
  *
+ * A VRF chooses routes, but packets come and go through the interface: RDMA CM looks for
+ * that in the route to a peer.
+ *
  * Context: RCU read side.
  * Return: the device, with increased refcnt.
  */
@@ -95,7 +98,7 @@ struct net_device *ipoib_match_master(struct ipoib_intf *intf)
 {
 	struct net_device *dev = netdev_master_upper_dev_get_rcu(intf->dev);
 
-	if (!dev)
+	if (!dev || netif_is_l3_master(dev))
 		dev = intf->dev;
 	dev_hold(dev);
 	return dev;

@@ -3,9 +3,15 @@
  * Which interface a request of the RDMA CM means: partition and GID, and the
  * address or master device that it goes by.
  */
+#include <linux/etherdevice.h>
+
 #include "ipoib_world.h"
 
 #include "dest.c"
+
+static struct net_device *master;
+
+#define netdev_master_upper_dev_get_rcu(dev) (master)
 #include "params.c"
 
 /* IBA 10.9.3: partitions match whatever the memberships are. */
@@ -70,11 +76,35 @@ static void without_a_master(struct kunit *test)
 	dev_put(dev);
 }
 
+static void match_master(struct kunit *test, struct net_device *wanted)
+{
+	struct net_device *dev;
+
+	rcu_read_lock();
+	dev = ipoib_match_master(world->intf);
+	rcu_read_unlock();
+	KUNIT_EXPECT_PTR_EQ(test, dev, wanted);
+	dev_put(dev);
+}
+
+/* A bond takes the place of its interfaces, a VRF (VPN routing and forwarding) does not. */
+static void with_a_master(struct kunit *test)
+{
+	master = alloc_netdev(0, "master%d", NET_NAME_UNKNOWN, ether_setup);
+	KUNIT_ASSERT_NOT_NULL(test, master);
+	match_master(test, master);
+	master->priv_flags |= IFF_L3MDEV_MASTER;
+	match_master(test, world->intf->dev);
+	free_netdev(master);
+	master = NULL;
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(partitions),
 	KUNIT_CASE(gids),
 	KUNIT_CASE(addresses_of_nobody),
 	KUNIT_CASE(without_a_master),
+	KUNIT_CASE(with_a_master),
 	{}
 };
 
