@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-"""scripts/bootstrap leaves no service enabled, and no policy of its own behind."""
+"""scripts/bootstrap leaves no service enabled, and no policy of its own behind.
+
+What it installs on which release, and says elsewhere: test_bootstrap_hosts.py.
+"""
 
 import subprocess
 from pathlib import Path
@@ -120,9 +123,10 @@ def test_kernels_beside_packages(tmp_path, apt, kernels, status):
         [[ $1 != -S ]] || {{ echo 'opensm: /lib/systemd/system/opensm.service'; exit; }}
         printf 'ii  kmod\\nii  python3\\n'
         [[ ! -e {tmp_path}/installed ]] || echo 'ii  opensm'""")
+    program(tmp_path / "bin/apt-cache", "#!/bin/sh\nprintf 'opensm:\\n  Candidate: 3\\n'")
     (tmp_path / "units").mkdir()
     done = bash(f"""BASH_ARGV0={tmp_path}/bootstrap PATH={tmp_path}/bin:$PATH
-        policy={tmp_path}/policy units={tmp_path}/units absent=(opensm) kernels=(6.1)
+        policy={tmp_path}/policy units={tmp_path}/units entries=(opensm) kernels=(6.1)
         enabled_before=$(enabled "$units") installed=()
         trap finish EXIT
         hold_services "$policy"

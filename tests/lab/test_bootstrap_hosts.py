@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""What scripts/bootstrap wants on each release of Debian, and what it says elsewhere."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+FIRST = ["clang-16", "clang-tidy-16", "libclang-rt-16-dev", "linux-source-6.1"]
+RELEASES = {
+    "bookworm": [*FIRST, "clang", "clang-19", "libclang-rt-19-dev", "clang-tidy-19"],
+    "trixie": ["clang", "clang-19", "libclang-rt-19-dev", "clang-tidy-19", "clang-22", "linux-source-6.12"],
+    "later": ["clang", "clang-tidy", "libclang-rt-dev", "clang-19"],
+}
+WANTED = {
+    "bookworm": FIRST,
+    "trixie": ["clang-19", "clang-tidy-19", "libclang-rt-19-dev"],
+    "later": ["clang", "clang-tidy", "libclang-rt-dev"],
+}
+SYSTEMS = {"debian": "ID=debian\n", "ubuntu": "ID=ubuntu\nID_LIKE=debian\n",
+           "mint": 'ID=mint\nID_LIKE="ubuntu debian"\n', "fedora": "ID=fedora\n", "rhel": 'ID="rhel"\nID_LIKE="fedora"\n',
+           "opensuse": 'ID="opensuse-tumbleweed"\nID_LIKE="opensuse suse"\n', "other": "ID=arch\n"}
+
+
+class Host:
+    """A machine in a folder: what is installed, what apt has, and a bootstrap that believes it."""
+
+    def __init__(self, folder, system):
+        self._bin, self._scripts = folder / "bin", folder / "scripts"
+        self._bin.mkdir()
+        shutil.copytree(SCRIPTS / "bootstraplib", self._scripts / "bootstraplib")
+        shutil.copy(SCRIPTS / "bootstrap", self._scripts)
+        (folder / "os-release").write_text(SYSTEMS[system])
+        part = self._scripts / "bootstraplib/elsewhere.sh"
+        part.write_text(part.read_text().replace("=/etc/os-release", f"={folder}/os-release"))
+        # Of this machine only what has nothing to do with packages.
+        for name in ("awk", "bash", "comm", "dirname", "realpath", "sed", "sort", "tr"):
+            (self._bin / name).symlink_to(shutil.which(name))
+        self.program("id", "echo 1000")
+        (self._scripts / "debian-kernel").write_text("#!/bin/sh\n")
+        (self._scripts / "debian-kernel").chmod(0o755)
+
+    def program(self, name, text):
+        (self._bin / name).write_text(f"#!/bin/bash\n{text}\n")
+        (self._bin / name).chmod(0o755)
+
+    def debian(self, packages, installed=()):
+        """apt has @packages, and of these are @installed."""
+        self.program("apt-get", "exit 1")
+        self.program("dpkg-query", "".join(f"echo 'ii  {name}'\n" for name in installed))
+        known = "|".join(map(re.escape, packages)) or "none"
+        self.program("apt-cache", f"""for name in "${{@:2}}"; do
+            if [[ $name =~ ^({known})$ ]]; then version=1; else version='(none)'; fi
+            printf '%s:\\n  Installed: x\\n  Candidate: %s\\n' "$name" "$version"
+        done""")
+
+    def run(self, *words):
+        return subprocess.run([self._scripts / "bootstrap", *words], text=True, check=False,
+                              capture_output=True, env={"PATH": str(self._bin)}, timeout=5)
+
+
+@pytest.fixture(name="host")
+def make_host(tmp_path):
+    return lambda system: Host(tmp_path, system)
+
+
+def versioned(text):
+    """The packages whose names differ between releases."""
+    return [name for name in text.split() if re.match("clang|libclang|linux-source", name)
+            and name != "clang-format"]
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_names_of_each_release(host, release):
+    debian = host("debian")
+    debian.debian(RELEASES[release])
+    done = debian.run("--list", "test")
+    assert sorted(versioned(done.stdout)) == sorted(WANTED[release])
+    assert done.returncode == 0
+
+
+def test_compiler_and_its_library_are_of_one_version(host):
+    debian = host("debian")
+    debian.debian(["clang-16", "clang-19", "libclang-rt-19-dev"], ["clang-16"])
+    assert {"clang-19", "libclang-rt-19-dev"} <= set(debian.run("--list", "test").stdout.split())
+
+
+def test_what_is_installed_need_not_be_served(host):
+    debian = host("debian")
+    debian.debian(RELEASES["trixie"], FIRST)
+    assert not versioned(debian.run("--check", "test").stdout)
+
+
+def test_before_the_first_update_it_names_the_first(host):
+    debian = host("debian")
+    debian.debian([])
+    assert sorted(versioned(debian.run("--list", "test").stdout)) == sorted(FIRST[:3])
+
+
+def test_what_cannot_be_had_is_named():
+    script = f"""source {SCRIPTS}/bootstrap
+        had=([make]=apt); entries=(make "a-1,b-1|a-2" "c|"); check_available"""
+    done = subprocess.run(["bash", "-c", script], text=True, capture_output=True, check=False)
+    assert done.returncode == 1
+    assert "no package here of this name:\n  a-1 and b-1, or a-2\n" in done.stderr
+    assert "Debian 12, 13 and sid" in done.stderr
+
+
+@pytest.mark.parametrize("system", ["ubuntu", "mint"])
+def test_ubuntu(host, system):
+    ubuntu = host(system)
+    ubuntu.debian(["opensm", "kmod"], ["kmod"])
+    done = ubuntu.run("run")
+    assert done.returncode == 1
+    assert "  apt-get install --no-install-recommends busybox-static ethtool" in done.stderr
+    assert " opensm " in done.stderr and " kmod" not in done.stderr
+    assert not done.stdout
+
+
+@pytest.mark.parametrize(("system", "command"), [
+    ("fedora", "dnf install infiniband-diags iproute"), ("rhel", "dnf install infiniband-diags iproute"),
+    ("opensuse", "zypper install infiniband-diags iproute2")])
+def test_rpm(host, system, command):
+    """Those that rpm does not know are named, each once, with the command."""
+    machine = host(system)
+    machine.program("rpm", '[[ $3 != iproute* && $3 != infiniband-diags ]]')
+    done = machine.run("run")
+    assert done.returncode == 1
+    assert done.stderr.endswith(f"As root:\n  {command}\n"), done.stderr
+    assert not done.stdout
+    machine.program("rpm", "")
+    done = machine.run("--check", "run")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_unknown_host(host):
+    done = host("other").run("build")
+    assert done.returncode == 1
+    assert "no apt-get here" in done.stderr and "  libfmt-dev\n" in done.stderr
+
+
+@pytest.mark.parametrize("system", ["fedora", "opensuse"])
+def test_every_package_has_a_name_elsewhere(system):
+    script = f"""source {SCRIPTS}/bootstrap
+        for group in run build test features packages; do
+            declare -n members=$group
+            names_on {system} "${{members[@]}}"
+        done"""
+    done = subprocess.run(["bash", "-c", script], text=True, capture_output=True, check=True)
+    assert "make\n" in done.stdout and "?" not in done.stdout
