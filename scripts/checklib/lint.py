@@ -11,9 +11,9 @@ from . import memo, tree
 from .checks import CMAKE, configure, run
 from .tree import TOP
 
-# clang-tidy 14 cannot read std::expected; 16 implements the concepts that it asks
-# for, but announces an older version of them.
-TIDY = ("clang-tidy-16", "clang-tidy")
+# Those that scripts/bootstrap takes, in its order. clang-tidy 14 cannot read std::expected; 16
+# implements the concepts that it asks for, but announces an older version of them.
+TIDY = ("clang-tidy-16", "clang-tidy-19", "clang-tidy")
 EXTRA = ("-U__cpp_concepts", "-D__cpp_concepts=202002L", "-Wno-builtin-macro-redefined")
 # gtest's macros take it minutes, and fuzz targets are for another compiler.
 LEFT_OUT = (TOP / "tests/unit", TOP / "tests/fuzz", CMAKE)
