@@ -5,6 +5,8 @@ import shutil
 import tarfile
 from pathlib import Path
 
+from kernellib import source
+from kernellib.error import BuildError
 from lablib import debian_suite
 from lablib import kernel as kernels
 from lablib.error import LabError
@@ -14,6 +16,7 @@ from .checks import Skip, tool
 from .tree import BUILD, TOP
 
 KERNELS = ("6.1", "6.12")
+STYLE_OF = "linux-source-6.1"
 NEWEST = "trixie-backports"
 # What is too old to be built for is left out: docs/kernels.md says where that ends.
 SUITES = tuple(suite for suite in debian_suite.SUITES if not suite.startswith("bullseye"))
@@ -30,18 +33,20 @@ def _checkpatch():
     script = TOOLS / "checkpatch" / "checkpatch.pl"
     if script.exists():
         return script
-    archive = Path("/usr/src/linux-source-6.1.tar.xz")
-    if not archive.exists():
-        raise RuntimeError(f"no {archive}: run scripts/bootstrap")
+    try:
+        source.provide(STYLE_OF, lambda line: None)
+        archive = source.tarball(STYLE_OF)
+    except BuildError as error:
+        raise RuntimeError(str(error)) from error
     wanted = {"checkpatch.pl", "spelling.txt", "const_structs.checkpatch"}
     fresh = TOOLS / "checkpatch.new"
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(parents=True)
-    with tarfile.open(archive) as source:
-        for member in source:
+    with tarfile.open(archive) as files:
+        for member in files:
             path = Path(member.name)
             if path.name in wanted and path.parent.name == "scripts" and len(path.parts) == 3:
-                (fresh / path.name).write_bytes(source.extractfile(member).read())
+                (fresh / path.name).write_bytes(files.extractfile(member).read())
                 wanted.discard(path.name)
                 if not wanted:
                     break

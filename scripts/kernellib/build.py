@@ -23,9 +23,11 @@ from pathlib import Path
 
 from lablib.place import CACHE
 
+from . import source as sources
+from .error import BuildError
+
 TOP = Path(__file__).resolve().parents[2]
 FRAGMENTS = TOP / "tests/kernel"
-TARBALLS = Path("/usr/src")
 LAYOUT = "1"            # changes with what a cached tree holds
 KEY_DIGITS = 12
 PROGRESS_SECONDS = 15
@@ -37,10 +39,6 @@ SOURCE_ARCH = ("um", "x86")
 SOURCE_TOOLS = ("build", "include", "lib", "objtool", "scripts")
 DROP = re.compile(r"(\.o|\.a|\.cmd|\.ko|\.mod|\.mod\.c|\.d|\.order|\.su)$|^\.tmp|^\.vmlinux"
                   r"|^vmlinux($|\.)|^modules-only")
-
-
-class BuildError(Exception):
-    """A kernel that cannot be had, with what to do about it."""
 
 
 @dataclass(frozen=True)
@@ -94,21 +92,11 @@ def _run(command: list[str], what: str, **options) -> subprocess.CompletedProces
     return result
 
 
-def source_version(package: str) -> str:
-    """Version of the installed source package."""
-    try:
-        found = _run(["dpkg-query", "-W", "-f", "${Version}", package], package)
-    except (BuildError, FileNotFoundError) as error:
-        raise BuildError(f"the package {package} is not installed "
-                         "(scripts/bootstrap test features)") from error
-    return found.stdout.strip()
-
-
 def key(variant: Variant) -> str:
     """What tells this kernel from one built of other parts."""
     digest = hashlib.sha256()
     compiler = _run(["gcc", "--version"], "gcc").stdout.splitlines()[0]
-    for part in (LAYOUT, source_version(variant.package), compiler, variant.arch, variant.base):
+    for part in (LAYOUT, sources.version(variant.package), compiler, variant.arch, variant.base):
         digest.update(part.encode() + b"\0")
     for fragment in variant.fragments:
         # Comments do not make another kernel.
@@ -153,7 +141,7 @@ def locked(folder: Path, what: str):
 
 def _source(package: str) -> Path:
     """Where the sources are or would be."""
-    return CACHE / f"source-{source_version(package)}"
+    return CACHE / f"source-{sources.version(package)}"
 
 
 def _prunable(place: Path) -> list[Path]:
@@ -179,11 +167,10 @@ def _fill(place: Path, whole: Path) -> None:
 
 def unpack(package: str) -> Path:
     """The whole source tree, unpacked if it is not there. The cache must be locked."""
-    place, tarball = _source(package), TARBALLS / f"{package}.tar.xz"
+    place = _source(package)
     if (place / ".whole").exists():
         return place
-    if not tarball.exists():
-        raise BuildError(f"no {tarball} (scripts/bootstrap test features)")
+    tarball = sources.tarball(package)
     print(f"test-kernel: unpacking {tarball.name}", flush=True)
     whole = place.with_name(f".{place.name}-new")
     shutil.rmtree(whole, ignore_errors=True)
@@ -293,6 +280,7 @@ def _strip(out: Path, variant: Variant) -> None:
 
 def build(variant: Variant, force: bool = False, prune: bool = True) -> Path:
     """The kernel's tree, built if it is not in the cache."""
+    sources.provide(variant.package, lambda line: print(f"test-kernel: {line}", flush=True))
     if is_built(variant) and not force:
         return link(variant)
     # One at a time: they share the sources, and the machine is small.

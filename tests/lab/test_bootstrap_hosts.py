@@ -20,9 +20,11 @@ WANTED = {
     "trixie": ["clang-19", "clang-tidy-19", "libclang-rt-19-dev"],
     "later": ["clang", "clang-tidy", "libclang-rt-dev"],
 }
-SYSTEMS = {"debian": "ID=debian\n", "ubuntu": "ID=ubuntu\nID_LIKE=debian\n",
-           "mint": 'ID=mint\nID_LIKE="ubuntu debian"\n', "fedora": "ID=fedora\n", "rhel": 'ID="rhel"\nID_LIKE="fedora"\n',
-           "opensuse": 'ID="opensuse-tumbleweed"\nID_LIKE="opensuse suse"\n', "other": "ID=arch\n"}
+SYSTEMS = {
+    "debian": "ID=debian\n", "ubuntu": "ID=ubuntu\nID_LIKE=debian\n",
+    "mint": 'ID=mint\nID_LIKE="ubuntu debian"\n', "fedora": "ID=fedora\n",
+    "rhel": 'ID="rhel"\nID_LIKE="fedora"\n', "other": "ID=arch\n",
+    "opensuse": 'ID="opensuse-tumbleweed"\nID_LIKE="opensuse suse"\n'}
 
 
 class Host:

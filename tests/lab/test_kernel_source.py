@@ -5,7 +5,8 @@ import subprocess
 import tarfile
 
 import pytest
-from kernellib import build
+from kernellib import build, source
+from lablib.error import LabError
 
 PACKAGE = "linux-source-0"
 FILES = ("Makefile", "include/linux/skbuff.h", "scripts/Makefile.build", "net/core/skbuff.c",
@@ -23,9 +24,9 @@ def small_sources(tmp_path, monkeypatch):
         (tree / name).write_text(name, encoding="utf-8")
     with tarfile.open(tmp_path / f"{PACKAGE}.tar.xz", "w:xz") as archive:
         archive.add(tree, tree.name)
-    monkeypatch.setattr(build, "TARBALLS", tmp_path)
+    monkeypatch.setattr(source, "tarball", lambda package: tmp_path / f"{package}.tar.xz")
     monkeypatch.setattr(build, "CACHE", tmp_path / "cache")
-    monkeypatch.setattr(build, "source_version", lambda package: "1")
+    monkeypatch.setattr(source, "version", lambda package: "1")
     return tmp_path / "cache"
 
 
@@ -78,6 +79,67 @@ def test_ended_while_unpacking(monkeypatch):
     assert files(build.unpack(PACKAGE)) == sorted(FILES)
 
 
+class Apt:
+    """In place of apt: a package whose archive says which package it is of."""
+
+    asked: list = []
+
+    def __init__(self, suite, folder):
+        Apt.asked.append(suite)
+
+    def get(self, *words, cwd=None):
+        if words[0] == "download":
+            root = cwd / "root"
+            (root / "DEBIAN").mkdir(parents=True)
+            (root / "usr/src").mkdir(parents=True)
+            (root / f"usr/src/{words[1]}.tar.xz").write_text(words[1])
+            (root / "DEBIAN/control").write_text(
+                f"Package: {words[1]}\nVersion: 6.1-7\nArchitecture: all\n"
+                "Maintainer: x <x@invalid>\nDescription: x\n")
+            subprocess.run(["dpkg-deb", "-b", "-Znone", root, cwd / "x.deb"], check=True,
+                           stdout=subprocess.DEVNULL)
+
+
+@pytest.fixture(name="without_package")
+def no_installed_package(monkeypatch, tmp_path):
+    monkeypatch.setattr(source, "_installed_version", lambda package: None)
+    monkeypatch.setattr(source, "FETCHED", tmp_path / "sources")
+    monkeypatch.setattr(source, "Apt", Apt)
+    monkeypatch.setattr(Apt, "asked", [])
+    return tmp_path / "sources"
+
+
+def test_sources_of_the_release_that_has_them(without_package):
+    """Fetched once, and with the version by which a kernel is known."""
+    said = []
+    for _ in range(2):
+        source.provide("linux-source-6.1", said.append)
+    assert Apt.asked == ["bookworm-security"]
+    assert said == ["downloading linux-source-6.1 of bookworm-security"]
+    assert source.version("linux-source-6.1") == "6.1-7"
+    assert source.tarball("linux-source-6.1").read_text(encoding="utf-8") == "linux-source-6.1"
+    assert sorted(path.name for path in without_package.iterdir()) == ["linux-source-6.1", "lock"]
+
+
+def test_sources_that_cannot_be_had(without_package, monkeypatch):
+    def fail(*_, **__):
+        raise LabError("no mirror")
+
+    with pytest.raises(build.BuildError, match="scripts/bootstrap test features"):
+        source.version("linux-source-6.1")
+    monkeypatch.setattr(Apt, "get", fail)
+    with pytest.raises(build.BuildError, match="of trixie-security cannot be had: no mirror"):
+        source.provide("linux-source-6.12", print)
+    assert [path.name for path in without_package.iterdir()] == ["lock"]
+
+
+def test_an_installed_package_is_not_fetched(without_package, monkeypatch):
+    monkeypatch.setattr(source, "_installed_version", lambda package: "6.1-1")
+    source.provide("linux-source-6.1", print)
+    assert source.version("linux-source-6.1") == "6.1-1"
+    assert not without_package.exists() and not Apt.asked
+
+
 def test_sources_that_are_not_there_hide_no_other_kernel(monkeypatch, tmp_path, capsys):
     def version(package):
         if package.endswith("6.12"):
@@ -85,7 +147,7 @@ def test_sources_that_are_not_there_hide_no_other_kernel(monkeypatch, tmp_path, 
         return "1"
 
     monkeypatch.setattr(build, "CACHE", tmp_path)
-    monkeypatch.setattr(build, "source_version", version)
+    monkeypatch.setattr(source, "version", version)
     build.show()
     shown = capsys.readouterr().out
     assert "uml-6.12 not built        no linux-source-6.12\n" in shown
