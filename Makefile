@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 KERNELS := 6.1 6.12
 
-.PHONY: help demo check test test-full test-features modules probe unit test-kunit test-debug test-race test-packages guests vm bench bench-ha bench-fabric bench-rxe bench-insn bench-loop \
+.PHONY: help demo check test test-full test-features modules probe unit test-kunit test-debug test-race test-packages test-distros guests vm bench bench-ha bench-fabric bench-rxe bench-insn bench-loop \
 	test-connected test-ha test-fuzz test-fuzz-planted test-verbs \
 	lab-up lab-down lab-status lab-shell \
 	bootstrap format clean install uninstall
@@ -50,6 +50,10 @@ test-race: bootstrap ## data races: hosts with KCSAN, on two and on four process
 test-packages: bootstrap ## packages: built, installed, booted with, removed
 	@scripts/bootstrap packages
 	@scripts/run-tests packages
+
+test-distros: ## Debian 13, from an empty one to the demo: minutes to an hour (DISTROS="--step units trixie")
+	@scripts/bootstrap build packages
+	@tests/distros/run $(DISTROS)
 
 guests: bootstrap ## tests of the lab with virtual hosts; not part of make test
 	@scripts/run-tests guests

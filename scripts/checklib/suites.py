@@ -143,6 +143,8 @@ def _host_suites():
         debug,
         race,
         packages,
+        Suite("distros", "Debian 13: bootstrap, units, packages, demo", "tests/distros/run",
+              [["tests/distros/run", "--junit", LOGS / "distros.xml"]], 3 * 3600, levels=(FULL,)),
         pytest_suite("guests", "the lab: commands, crashes, splats", "tests/lab", 900,
                      "-m", "guests", levels=(FULL,)),
     ]
