@@ -24,7 +24,7 @@ def pytest_addoption(parser):
     group = parser.getgroup("openipoib")
     group.addoption("--folder", type=Path, default=TOP / "build" / "packages",
                     help="where packaging/test-deb has worked (default build/packages)")
-    group.addoption("--kernel", default="6.1", help="which kernel to boot (default 6.1)")
+    group.addoption("--kernel", default="", help="which kernel to boot (default: the oldest there)")
 
 
 @pytest.fixture(scope="session")
@@ -35,11 +35,12 @@ def folder(request):
 @pytest.fixture(scope="session")
 def release(request, folder):
     """The release of the kernel to boot, such as 6.1.0-1-amd64."""
-    wanted = re.escape(request.config.getoption("--kernel"))
-    found = [path.name for path in (folder / "root/lib/modules").glob("*-amd64")
-             if re.match(wanted + r"([.-]|$)", path.name)]
+    wanted = request.config.getoption("--kernel")
+    found = sorted((tuple(map(int, re.findall(r"\d+", path.name)[:3])), path.name)
+                   for path in (folder / "root/lib/modules").glob("*-amd64")
+                   if re.match(re.escape(wanted) + r"([.-]|$)" if wanted else "", path.name))
     assert found, f"no kernel {wanted} in {folder}/root"
-    return max(found)
+    return found[-1 if wanted else 0][1]
 
 
 @pytest.fixture(scope="module")
