@@ -111,6 +111,18 @@ def test_what_cannot_be_had_is_named():
     assert "Debian 12, 13 and sid" in done.stderr
 
 
+@pytest.mark.parametrize(("release", "kernels"), [
+    ("6.1.0-56-amd64 (= 6.1.192-1)", "6.1"), ("6.12.117+deb13-amd64 (= 6.12.117-1)", "6.12"),
+    ("7.2.13+deb14-amd64", "6.1"), ("7.3.4-amd64", "7.3")])
+def test_kernel_of_the_release(host, release, kernels):
+    debian = host("debian")
+    debian.debian([])
+    debian.program("apt-cache", f"[[ $1 != show ]] || echo 'Depends: linux-base, linux-image-{release}'")
+    assert f" Debian's kernels {kernels} (" in debian.run("--list", "run").stderr
+    both = "6.1 6.12" if kernels == "6.1" else f"{kernels} 6.1" + " 6.12" * (kernels == "7.3")
+    assert f" Debian's kernels {both} (" in debian.run("--list", "run", "test").stderr
+
+
 @pytest.mark.parametrize("system", ["ubuntu", "mint"])
 def test_ubuntu(host, system):
     ubuntu = host(system)
