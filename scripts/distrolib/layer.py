@@ -9,7 +9,6 @@ is to be unmounted. It is used by one command at a time.
 import contextlib
 import fcntl
 import os
-import signal
 import shutil
 import subprocess
 import tempfile
@@ -91,7 +90,7 @@ def run(suite, lower, layer, command):
     try:
         status = process.wait()
     except BaseException:
-        process.send_signal(signal.SIGTERM)
+        process.kill()      # unshare lets no other signal end it
         process.wait()
         raise
     return status if status >= 0 else 128 - status

@@ -4,6 +4,7 @@
 It has what debootstrap's minbase has, and apt's sources. It is there whole or not at all.
 """
 
+import os
 import re
 import shutil
 import tempfile
@@ -47,7 +48,9 @@ def _make(suite, root, progress):
 
 
 def provide(suite, progress):
-    """The folder with the root of @suite, made unless it is there."""
+    """The folder with the root of @suite, made unless it is there. LabError unless one is root."""
+    if os.getuid():
+        raise LabError("only root can make a root of a release and enter it")
     target = DISTROS / suite
     if target.is_dir():
         return target

@@ -27,13 +27,6 @@ def test_command_line(words, said):
     assert said in done.stderr and "Traceback" not in done.stderr
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="becomes another user")
-def test_not_root():
-    words = ["setpriv", "--reuid=65534", "--clear-groups", "/usr/bin/python3", "-B", DISTRO, "trixie", "true"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert done.returncode == 125 and done.stderr == "distro: only root can make a root and enter it\n"
-
-
 class Debootstrap:
     """In place of debootstrap and apt."""
 
@@ -57,6 +50,7 @@ def fake_debootstrap(monkeypatch, tmp_path):
     monkeypatch.setattr(root, "DISTROS", tmp_path / "distros")
     monkeypatch.setattr(debian, "run", maker)
     monkeypatch.setattr(root.shutil, "which", lambda name: f"/usr/sbin/{name}")
+    monkeypatch.setattr(root.os, "getuid", lambda: 0)
     return maker
 
 
@@ -85,6 +79,13 @@ def test_root_is_made_whole_or_not_at_all(maker, tmp_path):
     with pytest.raises(LabError, match="no network"):
         root.provide("trixie", lambda line: None)
     assert names(tmp_path / "distros") == ["lock"]
+
+
+def test_not_root(maker, monkeypatch):
+    monkeypatch.setattr(root.os, "getuid", lambda: 1000)
+    with pytest.raises(LabError, match="only root"):
+        root.provide("trixie", lambda line: None)
+    assert not maker.made
 
 
 def test_no_mirror(maker):
@@ -166,6 +167,32 @@ def test_status_and_environment(monkeypatch, tmp_path, command, status):
     assert layer.run("trixie", Path("/lower"), Path("/layer"), ["make", "demo"]) == status
     assert (tmp_path / "said").read_text(encoding="utf-8") == \
         f"trixie /lower /layer {tmp_path}/trixie.archives /root/openipoib make demo /root \n"
+
+
+def test_ended_by_a_signal_it_ends_what_it_runs(monkeypatch, tmp_path):
+    """Which does not end by signals that ask."""
+    enter = tmp_path / "enter"
+    enter.write_text("#!/bin/sh\ntrap '' TERM INT\nread -r _\n", encoding="utf-8")
+    enter.chmod(0o755)
+    monkeypatch.setattr(layer, "UNSHARE", ())
+    monkeypatch.setattr(layer, "ENTER", enter)
+    monkeypatch.setattr(root, "DISTROS", tmp_path)
+    started = []
+    real = layer.subprocess.Popen
+
+    def start(*words, **options):
+        started.append(real(*words, stdin=subprocess.PIPE, **options))
+        monkeypatch.setattr(started[0], "wait", interrupt)
+        return started[0]
+
+    def interrupt():
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(layer.subprocess, "Popen", start)
+    with pytest.raises(KeyboardInterrupt):
+        layer.run("trixie", Path("/lower"), Path("/layer"), ["true"])
+    assert started[0].returncode == -9
 
 
 def test_fresh_layer_goes(monkeypatch, tmp_path):
