@@ -1,12 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 """Options become hosts, drivers, addresses; wrong ones are refused."""
 
+from pathlib import Path
+
 import pytest
 
 from lablib import cli, plan
+from lablib.kernel import Kernel
 from lablib.state import LabError
 
 HOSTS = ["h1", "h2"]
+
+
+@pytest.fixture(autouse=True)
+def kernel_of_no_machine(monkeypatch):
+    """Whatever distribution this is, and whether its kernel is here or not."""
+    provide = plan.kernels.provide
+
+    def own(name, progress):
+        return provide(name, progress) if name != "6.1" else \
+            Kernel(name, "6.1.0-1-amd64", Path("vmlinuz"), None, name, Path("headers"))
+
+    monkeypatch.setattr(plan.debian, "own_series", lambda: "6.1")
+    monkeypatch.setattr(plan.kernels, "provide", own)
 
 
 def make(*words):
