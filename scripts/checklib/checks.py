@@ -6,12 +6,14 @@ well), or raises Skip with a reason. It prints nothing.
 """
 
 import os
+import re
 import subprocess
 
 from . import memo, tree
 from .tree import BUILD, TOP
 
 CMAKE = BUILD / "cmake"
+FORMATTED_BY = "14"     # clang-format of Debian 12
 
 
 class Skip(Exception):
@@ -123,6 +125,10 @@ def _cmake_target(target):
 
 def cxx_format():
     """clang-format would change nothing."""
+    version = re.search(r"version (\d+)", memo.version("clang-format"))
+    if version and version[1] != FORMATTED_BY:
+        raise Skip(f"clang-format {version[1]} does not format as {FORMATTED_BY} does, which the sources are "
+                   "formatted by")
     return _cmake_target("check-format")
 
 

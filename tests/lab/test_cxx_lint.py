@@ -4,7 +4,7 @@
 import os
 
 import pytest
-from checklib import lint, memo, tree
+from checklib import checks, lint, memo, tree
 
 
 @pytest.fixture(name="digest")
@@ -73,3 +73,16 @@ def test_fresh_asks_again(digest, monkeypatch):
     digest()
     monkeypatch.setattr(memo, "is_used", False)
     assert digest()[1] == 1
+
+
+@pytest.mark.parametrize(("version", "is_used"), [("Debian clang-format version 14.0.6", True),
+                                                  ("Debian clang-format version 19.1.7 (3+b1)", False)])
+def test_formatter_of_another_version(monkeypatch, version, is_used):
+    """What it would change is not held against the sources."""
+    monkeypatch.setattr(checks.memo, "version", lambda *_: version)
+    monkeypatch.setattr(checks, "_cmake_target", lambda target: ["changed"])
+    if is_used:
+        assert checks.cxx_format() == ["changed"]
+    else:
+        with pytest.raises(checks.Skip, match="clang-format 19 does not format as 14"):
+            checks.cxx_format()
