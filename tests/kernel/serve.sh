@@ -91,7 +91,8 @@ own_folders() (
 )
 export -f own_folders empty_var
 
-exec {NEVER}<> <(:)     # nothing ever comes
+mkfifo /run/scratch/never       # no process that could be among those of before
+exec {NEVER}<>/run/scratch/never
 before=/run/scratch/before
 state >"$before"
 for ((number = 1; ; number++)); do
