@@ -66,10 +66,7 @@ bool Sma::answer(std::span<std::uint8_t> mad, std::uint8_t entry, Time now)
 {
     const auto header = ib::Mad::parse(mad);
     if (mad[methodAt] == methodTrapRepress) {
-        bool isHidden = false;
-        if (header->baseVersion == 1 && header->classVersion == 1 &&
-            checkMkey(mad, entry, isHidden, now))
-            repress(mad);
+        repress(mad);
         return false;
     }
     // Anything else but a request is nobody's to answer.

@@ -115,35 +115,6 @@ TEST_F(TrapTest, OnePortAfterTheOtherIsReportedUntilTheSmHasHeard)
     EXPECT_EQ(node.deadline(), Time::max());
 }
 
-TEST_F(TrapTest, NobodyWithoutTheMkeyRepressesThem)
-{
-    Attribute info = get(portInfo, 0);
-    setField64(info, IB_PORT_MKEY_F, 77);
-    setField(info, IB_PORT_MKEY_PROT_BITS_F, 1);
-    setField(info, IB_PORT_STATE_F, 0);
-    setField(info, IB_PORT_PHYS_STATE_F, 0);
-    ASSERT_EQ(set(portInfo, 0, info), 0U);
-    for (int i = 0; i < 3; ++i)
-        broken(3);
-    auto found = notices();
-    ASSERT_EQ(found.size(), 1U);
-    repress(found[0]);
-    EXPECT_EQ(node.port(0).info(IB_PORT_MKEY_VIOL_F), 1U);
-    for (int i = 0; i < 2; ++i) { // one of the kinds may be that of the wrong key
-        now = node.deadline();
-        node.onTime(now);
-    }
-    auto again = notices();
-    EXPECT_TRUE(
-        std::ranges::any_of(again, [](const auto &mad) { return noticeOf(mad)[0] == 129; }));
-    for (auto &mad : again) {
-        setField64(mad, IB_MAD_MKEY_F, 77);
-        repress(mad);
-    }
-    EXPECT_EQ(node.port(0).info(IB_PORT_MKEY_VIOL_F), 1U);
-    EXPECT_EQ(node.deadline(), Time::max());
-}
-
 TEST_F(TrapTest, OverrunsInPeriodsInARowAreReported)
 {
     const auto overrun = [this] {
