@@ -151,17 +151,19 @@ def _download_with_lists(series, folder, progress):
 
 
 def relocate(root, release):
-    """Turn what points to /usr/src into what points into @root, wherever that is."""
+    """Turn what points to /usr/src into what points into @root, wherever that is.
+
+    The links are absolute, or relative to where the release has its modules.
+    """
     headers = root / f"usr/src/linux-headers-{release}"
     makefile = headers / "Makefile"
     makefile.write_text(re.sub(r"^include /usr/src/", "include ../", makefile.read_text(),
                                flags=re.MULTILINE))
     for name in ("build", "source"):
         link = root / "lib/modules" / release / name
-        target = link.readlink()
-        if target.is_absolute():
-            link.unlink()
-            link.symlink_to(Path("../../..", *target.parts[1:]))
+        target = Path("../../../usr/src", link.readlink().name)
+        link.unlink()
+        link.symlink_to(target)
 
 
 def unpack(packages, root):

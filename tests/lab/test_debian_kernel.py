@@ -28,7 +28,7 @@ FILES = {
         f"usr/src/linux-headers-{RELEASE}/Makefile":
             f"include /usr/src/linux-headers-{COMMON}/Makefile\n",
         f"lib/modules/{RELEASE}/build": f"-> /usr/src/linux-headers-{RELEASE}",
-        f"lib/modules/{RELEASE}/source": f"-> /usr/src/linux-headers-{COMMON}"},
+        f"usr/lib/modules/{RELEASE}/source": f"-> ../../../src/linux-headers-{COMMON}"},
     f"linux-headers-{COMMON}": {f"usr/src/linux-headers-{COMMON}/Makefile": "all: ; @echo common\n"},
     "linux-kbuild-6.12.7+deb12": {"usr/lib/linux-kbuild-6.12.7+deb12/scripts/kernel-doc": "doc"},
 }
