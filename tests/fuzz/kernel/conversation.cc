@@ -69,6 +69,7 @@ Conversation::Conversation(Coverage &coverage)
     : coverage_(coverage), left_("sib0", leftLid, rightLid, shared_),
       right_("sib1", rightLid, leftLid, shared_)
 {
+    shared_.knowsSenders = true;
 }
 
 void Conversation::make(const Record &record)
@@ -334,7 +335,7 @@ void Conversation::finish()
     }
     for (const Process *process : {&left_, &right_})
         process->arena().check();
-    shared_ = Shared();
+    shared_ = {.knowsSenders = true};
     isRaw_ = false;
 }
 

@@ -87,6 +87,8 @@ struct Shared {
     std::set<std::uint64_t> spoilt; // receive queues, by Rq::id
     std::uint64_t next = 1;
     bool believes = true; // false once two processes use one queue
+    // Whoever sends is one of these processes: a number of a QP says which.
+    bool knowsSenders = false;
 };
 
 class Process
