@@ -25,15 +25,6 @@ class NodeForwardTest : public NodeWorld
     {
         return node.port(port).queues[vl0].packets.size();
     }
-
-    void setInfo(std::uint8_t port, MAD_FIELDS field, std::uint32_t value)
-    {
-        Attribute info = get(portInfo, port);
-        setField(info, IB_PORT_STATE_F, 0);
-        setField(info, IB_PORT_PHYS_STATE_F, 0);
-        setField(info, field, value);
-        ASSERT_EQ(set(portInfo, port, info), 0U);
-    }
 };
 
 TEST_F(NodeForwardTest, UnicastGoesWhereTheTableSaysUnchanged)

@@ -189,11 +189,7 @@ TEST_F(NodeLanesTest, LanesTakeTurnsBehindLane15)
 TEST_F(NodeLanesTest, ALaneThatIsStuckLosesItsHeadAndNoOtherDoes)
 {
     map(1, 3, identity());
-    Attribute info = get(portInfo, 3);
-    setField(info, IB_PORT_STATE_F, 0);
-    setField(info, IB_PORT_PHYS_STATE_F, 0);
-    setField(info, IB_PORT_HOQ_LIFE_F, 16); // 0.27 s, sixteen times
-    ASSERT_EQ(set(portInfo, 3, info), 0U);
+    setInfo(3, IB_PORT_HOQ_LIFE_F, 16); // 0.27 s, sixteen times
     receive(1, onLane(0, 1));
     now += std::chrono::seconds(3);
     receive(1, onLane(0, 2));
@@ -209,12 +205,8 @@ TEST_F(NodeLanesTest, ALaneThatLosesAsManyInARowAsVLStallCountIsEmptiedAndRestsF
 {
     const auto life = std::chrono::milliseconds(269) * 16;
     map(1, 3, identity());
-    Attribute info = get(portInfo, 3);
-    setField(info, IB_PORT_STATE_F, 0);
-    setField(info, IB_PORT_PHYS_STATE_F, 0);
-    setField(info, IB_PORT_HOQ_LIFE_F, 16);
-    setField(info, IB_PORT_VL_STALL_COUNT_F, 3);
-    ASSERT_EQ(set(portInfo, 3, info), 0U);
+    setInfo(3, IB_PORT_HOQ_LIFE_F, 16);
+    setInfo(3, IB_PORT_VL_STALL_COUNT_F, 3);
     for (int i = 0; i < 20; ++i)
         receive(1, onLane(0, 1));
     receive(1, onLane(0, 2));
@@ -237,12 +229,8 @@ TEST_F(NodeLanesTest, ALaneThatLosesAsManyInARowAsVLStallCountIsEmptiedAndRestsF
 TEST_F(NodeLanesTest, APacketThatLeavesEndsARowOfLateOnes)
 {
     map(1, 3, identity());
-    Attribute info = get(portInfo, 3);
-    setField(info, IB_PORT_STATE_F, 0);
-    setField(info, IB_PORT_PHYS_STATE_F, 0);
-    setField(info, IB_PORT_HOQ_LIFE_F, 16);
-    setField(info, IB_PORT_VL_STALL_COUNT_F, 2);
-    ASSERT_EQ(set(portInfo, 3, info), 0U);
+    setInfo(3, IB_PORT_HOQ_LIFE_F, 16);
+    setInfo(3, IB_PORT_VL_STALL_COUNT_F, 2);
     for (int i = 0; i < 4; ++i) {
         receive(1, onLane(0, 1));
         receive(1, onLane(0, 1));

@@ -141,12 +141,19 @@ class NodeWorld : public testing::Test, public NodeListener
         return mad.empty() ? ~0U : getField(mad, IB_DRSMP_STATUS_F);
     }
 
-    void setPort(std::uint8_t port, PortState state)
+    // One field of PortInfo; the states stay, unless it is one of them.
+    void setInfo(std::uint8_t port, MAD_FIELDS field, std::uint32_t value)
     {
         Attribute info = get(portInfo, port);
-        setField(info, IB_PORT_STATE_F, static_cast<std::uint32_t>(state));
+        setField(info, IB_PORT_STATE_F, 0);
         setField(info, IB_PORT_PHYS_STATE_F, 0);
+        setField(info, field, value);
         EXPECT_EQ(set(portInfo, port, info), 0U);
+    }
+
+    void setPort(std::uint8_t port, PortState state)
+    {
+        setInfo(port, IB_PORT_STATE_F, static_cast<std::uint32_t>(state));
     }
 
     // As OpenSM leaves it: LIDs, routes to LID 10 + P by port P, ports active.

@@ -14,13 +14,10 @@ class TrapTest : public NodeWorld
     void SetUp() override
     {
         configure();
-        Attribute info = get(portInfo, 3);
-        setField(info, IB_PORT_STATE_F, 0);
-        setField(info, IB_PORT_PHYS_STATE_F, 0);
-        setField(info, IB_PORT_LOCAL_PHYS_ERR_F, 2);
-        setField(info, IB_PORT_OVERRUN_ERR_F, 2);
-        ASSERT_EQ(set(portInfo, 3, info), 0U);
-        ASSERT_EQ(set(portInfo, 4, info), 0U);
+        for (const std::uint8_t port : std::array<std::uint8_t, 2>{3, 4}) {
+            setInfo(port, IB_PORT_LOCAL_PHYS_ERR_F, 2);
+            setInfo(port, IB_PORT_OVERRUN_ERR_F, 2);
+        }
         while (node.deadline() != Time::max()) { // what is reported already is heard
             now = node.deadline();
             node.onTime(now);
