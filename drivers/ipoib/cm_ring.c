@@ -15,6 +15,7 @@
  * came from.
  */
 #include "cm_tx.h"
+#include "txq.h"
 
 static struct ipoib_tx_slot *ring_slot(const struct ipoib_cm_tx *link, u32 pos)
 {

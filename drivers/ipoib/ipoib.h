@@ -374,26 +374,6 @@ static inline struct ipoib_intf *ipoib_priv(const struct net_device *dev)
 	return rn->clnt_priv;
 }
 
-/**
- * ipoib_tx_note_sent - a packet counts for the byte limit of its queue
- * @txq: transmit queue
- * @bytes: its length
- *
- * Context: transmit queue lock.
- */
-static inline void ipoib_tx_note_sent(const struct ipoib_txq *txq,
-				      unsigned int bytes)
-{
-	struct netdev_queue *queue = netdev_get_tx_queue(txq->intf->dev,
-							 txq->index);
-
-	/*
-	 * The kernel adds plainly to what dql_completed() reads meanwhile: what that
-	 * does not see yet, it sees the next time.
-	 */
-	data_race((netdev_tx_sent_queue(queue, bytes), 0));
-}
-
 extern struct ib_sa_client ipoib_sa_client;
 extern unsigned int ipoib_send_queue_size;
 extern unsigned int ipoib_recv_queue_size;

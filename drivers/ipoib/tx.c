@@ -17,6 +17,7 @@
 #include "ipoib.h"
 #include "mcast.h"
 #include "path.h"
+#include "txq.h"
 
 static struct netdev_queue *tx_netdev_queue(const struct ipoib_txq *txq)
 {
