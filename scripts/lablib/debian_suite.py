@@ -209,12 +209,10 @@ def _download(name, folder, progress, with_image):
 def _unpack_headers(packages, folder, release, prefix):
     """Unpack headers from the folder @packages to where they stay."""
     target, root = KERNELS / release, Path(folder, "root")
-    root.mkdir()
-    for package in sorted(packages.glob("*.deb")):
-        place = root / "libc" if package.name.startswith(f"{LIBC}_") else root
-        debian.run(["dpkg-deb", "-x", package, place])
-    for path in (root / "usr/share", root / "libc/usr/share"):
-        shutil.rmtree(path, ignore_errors=True)
+    files = set(packages.glob("*.deb"))
+    libc = set(packages.glob(f"{LIBC}_*"))
+    debian.unpack(sorted(files - libc), root)
+    debian.unpack(sorted(libc), root / "libc")
     root.rename(target)
     try:
         adapt(target, release, target / "libc", prefix)
