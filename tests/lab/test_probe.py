@@ -47,6 +47,12 @@ for word; do
 done
 exec gcc "$@"
 """
+# What Kbuild's own file of this name does with a Kbuild file of ours
+BUILD = """src := {compat}
+compat-folder := .
+include $(src)/Kbuild.probe
+all: ; @echo $(compat-answers)
+"""
 
 
 class Kernel:
@@ -75,6 +81,17 @@ class Kernel:
         return subprocess.run(["sh", PROBE, self.answers, self.tree, self.tree, self.compiler,
                                f"-I{self.tree}/include", *flags], capture_output=True, text=True,
                               env=environment, check=False)
+
+    def build(self, **config):
+        """make, as Kbuild has it read our files."""
+        self.write(self.tree / "scripts/Makefile.build", BUILD.format(compat=TOP / "drivers/compat"))
+        variables = {"srctree": self.tree, "objtree": self.tree, "CC": self.compiler,
+                     "LINUXINCLUDE": f"-I{self.tree}/include", "CONFIG_SHELL": "sh"} | config
+        environment = os.environ | {"PROBES": str(self.probes), "CALLS": str(self.calls),
+                                    "OPENIPOIB_PROBES": str(self.answers)}
+        return subprocess.run(["make", "-f", self.tree / "scripts/Makefile.build",
+                               *(f"{name}={value}" for name, value in variables.items())],
+                              capture_output=True, text=True, env=environment, check=False)
 
     def ask(self, *flags):
         """The answers, and how many times the compiler was called."""
@@ -151,6 +168,21 @@ def test_a_probe_with_both_answers_stops(kernel):
     assert done.returncode == 1 and not done.stdout
     assert "other_thing.c: nothing (Linux 6.10)" in done.stderr
     assert "the new spelling and the old one" in done.stderr
+
+
+def test_a_kernel_of_64_bits(kernel):
+    done = kernel.build(CONFIG_64BIT="y")
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(rf"-include {kernel.answers}/\w+/answers.h\n", done.stdout)
+
+
+def test_a_kernel_of_32_bits_is_refused_with_a_sentence(kernel):
+    done = kernel.build()
+    assert done.returncode and not done.stdout
+    assert "openipoib: this kernel has 32 bits (no CONFIG_64BIT)" in done.stderr
+    assert "the drivers are for kernels of 64 bits alone: " in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not kernel.calls.exists()    # nothing was compiled
 
 
 def test_the_table(kernel):
