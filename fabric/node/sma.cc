@@ -66,7 +66,10 @@ bool Sma::answer(std::span<std::uint8_t> mad, std::uint8_t entry, Time now)
 {
     const auto header = ib::Mad::parse(mad);
     if (mad[methodAt] == methodTrapRepress) {
-        repress(mad);
+        bool isHidden = false;
+        if (header->baseVersion == 1 && header->classVersion == 1 &&
+            checkMkey(mad, entry, isHidden, now))
+            repress(mad);
         return false;
     }
     // Anything else but a request is nobody's to answer.
@@ -120,7 +123,9 @@ bool Sma::checkMkey(io::View mad, std::uint8_t entry, bool &isHidden, Time now)
         leasePort_ = node_.identityPort(entry);
     }
     identity(entry).countViolation(IB_PORT_MKEY_VIOL_F);
-    badMkey(mad, now);
+    // OpenSM represses with the key that the trap had, none: one trap would lead to another.
+    if (mad[methodAt] != methodTrapRepress)
+        badMkey(mad, now);
     return false;
 }
 

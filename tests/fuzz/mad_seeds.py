@@ -17,7 +17,8 @@ VENDOR_PORT_INFO = 0xFF90
 CLASS_PORT_INFO, COUNTERS, COUNTERS_EXTENDED = 0x01, 0x12, 0x1D
 
 
-def mad(kind, method, attribute, modifier=0, data=b"", data_at=64, key=0, path=None):
+def mad(kind, method, attribute, modifier=0, data=b"", data_at=64, key=0, transaction=0,
+        path=None):
     """A MAD as mad() reads it: a choice, then the octets, of which it sets some.
 
     @path: ports of a directed route, from the node on; None: it ends at the node
@@ -26,6 +27,7 @@ def mad(kind, method, attribute, modifier=0, data=b"", data_at=64, key=0, path=N
     while (path is not None) != (choice >> 5 & 1) or (attribute > 0xFF) != (choice >> 4 & 1):
         choice += len(METHODS)
     octets = bytearray(256)
+    octets[8:16] = number(8, transaction)
     octets[16:18] = number(2, attribute)
     octets[20:24] = number(4, modifier)
     octets[24:32] = number(8, key)
@@ -137,11 +139,12 @@ def _counters():
 
 
 def _locked():
-    """The M_Key, its lease, and a trap for who does not know it."""
+    """The M_Key, its lease, and a trap for who does not know it, which only who does represses."""
     secret = port_info(lid=OWN, key=77, protection=2, lease=1)
     return (smp(SET, PORT_INFO, 0, secret) + smp(GET, NODE_INFO, key=77) + smp(GET, NODE_INFO)
             + smp(SET, PORT_INFO, 0, secret, key=1) + passes(0xFC) * 6
-            + smp(REPRESS, 2) + smp(GET, PORT_INFO))
+            + smp(REPRESS, 2, transaction=1) + smp(REPRESS, 2, transaction=1, key=77)
+            + smp(GET, PORT_INFO))
 
 
 def _troubles():

@@ -112,6 +112,49 @@ TEST_F(TrapTest, OnePortAfterTheOtherIsReportedUntilTheSmHasHeard)
     EXPECT_EQ(node.deadline(), Time::max());
 }
 
+// As the repress of OpenSM, which has the key that the trap had: none.
+TEST_F(TrapTest, NobodyWithoutTheMkeyRepressesThem)
+{
+    Attribute info = get(portInfo, 0);
+    setField64(info, IB_PORT_MKEY_F, 77);
+    setField(info, IB_PORT_STATE_F, 0);
+    setField(info, IB_PORT_PHYS_STATE_F, 0);
+    ASSERT_EQ(set(portInfo, 0, info), 0U);
+    for (int i = 0; i < 3; ++i)
+        broken(3);
+    auto found = notices();
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(getField64(found[0], IB_MAD_MKEY_F), 0U); // nobody is told the key
+    for (const std::uint64_t key : {0U, 78U}) {
+        setField64(found[0], IB_MAD_MKEY_F, key);
+        repress(found[0]);
+    }
+    EXPECT_EQ(node.port(0).info(IB_PORT_MKEY_VIOL_F), 2U);
+    now = node.deadline();
+    node.onTime(now);
+    found = notices(); // again, and no trap 256 beside it
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(noticeOf(found[0]), (Notice{129, switchLid, 3}));
+    setField64(found[0], IB_MAD_MKEY_F, 77);
+    repress(found[0]);
+    EXPECT_EQ(node.port(0).info(IB_PORT_MKEY_VIOL_F), 2U);
+    EXPECT_EQ(node.deadline(), Time::max());
+}
+
+TEST_F(TrapTest, OfAnotherVersionNothingIsRepressed)
+{
+    for (int i = 0; i < 3; ++i)
+        broken(3);
+    auto found = notices();
+    ASSERT_EQ(found.size(), 1U);
+    found[0][2] = 2; // ClassVersion
+    repress(found[0]);
+    EXPECT_NE(node.deadline(), Time::max());
+    found[0][2] = 1;
+    repress(found[0]);
+    EXPECT_EQ(node.deadline(), Time::max());
+}
+
 TEST_F(TrapTest, OverrunsInPeriodsInARowAreReported)
 {
     const auto overrun = [this] {
