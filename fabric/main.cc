@@ -2,6 +2,7 @@
 // ibfabric: a virtual InfiniBand fabric. See --help and docs/ibfabric.md.
 #include "core/fabric.hpp"
 
+#include "io/guid_base.hpp"
 #include "io/loop.hpp"
 #include "io/socket_cable.hpp"
 #include "topology/parser.hpp"
@@ -23,6 +24,7 @@ enum ExitStatus { ok = 0, usage = 1, notReached = 3 };
 
 struct Arguments {
     std::string topology;
+    std::string guids;
     std::string control;
     std::string capture;
     std::uint64_t captureMiB = 64;
@@ -37,13 +39,14 @@ int report(const std::string &text, ExitStatus status)
     return status;
 }
 
-std::expected<fabric::Topology, std::string> load(const std::string &name)
+std::expected<fabric::Topology, std::string> load(const std::string &name, const std::string &guids)
 {
     std::ifstream file(name, std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
     if (!file)
         return std::unexpected(name + ": cannot be read");
-    auto topology = fabric::parseTopology(text, name);
+    auto topology = fabric::parseTopology(
+        text, name, guids.empty() ? fabric::guidBaseOfFile(name) : fabric::guidBaseOfWord(guids));
     if (!topology)
         return std::unexpected(topology.error().text());
     return std::move(*topology);
@@ -64,7 +67,7 @@ std::expected<void, std::string> addPeer(fabric::Fabric &net, const std::string 
 
 int work(const Arguments &arguments)
 {
-    auto topology = load(arguments.topology);
+    auto topology = load(arguments.topology, arguments.guids);
     if (!topology)
         return report(topology.error(), usage);
     std::random_device device;
@@ -111,6 +114,9 @@ int run(int argc, char **argv)
     app.add_option("--topology", arguments.topology,
                    "switches, hosts and cables, as ibnetdiscover prints them")
         ->required();
+    app.add_option("--guids", arguments.guids,
+                   "make GUIDs that the topology does not have from this word, instead of from\n"
+                   "this machine and the name of the topology's file");
     app.add_option(
         "--port", arguments.ports,
         "HOST:PORT=netdev:NAME|tap:NAME|unix:PATH|fd:NUMBER, where a host's port is really;\n"

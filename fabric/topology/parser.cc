@@ -34,7 +34,11 @@ bool validWidth(std::uint64_t width)
 class Parser
 {
   public:
-    explicit Parser(std::string file) { error_.file = std::move(file); }
+    Parser(std::string file, const std::optional<std::uint64_t> &guidBase)
+    {
+        error_.file = std::move(file);
+        topology_.guidBase = guidBase.value_or(topology_.guidBase);
+    }
 
     std::expected<Topology, ParseError> parse(std::string_view text)
     {
@@ -270,7 +274,7 @@ class Parser
     bool checkGuids()
     {
         std::set<std::uint64_t> guids;
-        std::uint64_t made = Topology::firstGuid;
+        std::uint64_t made = topology_.guidBase;
         for (std::size_t i = 0; i < topology_.nodes.size(); ++i) {
             TopologyNode &node = topology_.nodes[i];
             if (node.guid == 0)
@@ -300,9 +304,10 @@ class Parser
 
 } // namespace
 
-std::expected<Topology, ParseError> parseTopology(std::string_view text, std::string file)
+std::expected<Topology, ParseError> parseTopology(std::string_view text, std::string file,
+                                                  std::optional<std::uint64_t> guidBase)
 {
-    return Parser(std::move(file)).parse(text);
+    return Parser(std::move(file), guidBase).parse(text);
 }
 
 } // namespace openipoib::fabric

@@ -16,7 +16,9 @@
 
 #include "topology/topology.hpp"
 
+#include <cstdint>
 #include <expected>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -35,8 +37,9 @@ struct ParseError {
     }
 };
 
-// file is for messages alone.
-[[nodiscard]] std::expected<Topology, ParseError> parseTopology(std::string_view text,
-                                                                std::string file);
+// file is for messages alone. guidBase: what GUIDs that are missing are counted from.
+[[nodiscard]] std::expected<Topology, ParseError>
+parseTopology(std::string_view text, std::string file,
+              std::optional<std::uint64_t> guidBase = std::nullopt);
 
 } // namespace openipoib::fabric

@@ -20,7 +20,7 @@ std::uint64_t Topology::freeGuid() const
     const auto isNear = [](std::uint64_t guid, std::uint64_t other) {
         return other - guid < guidStep;
     };
-    std::uint64_t guid = firstGuid + (nodes.size() + 1) * guidStep;
+    std::uint64_t guid = guidBase + (nodes.size() + 1) * guidStep;
     while (std::ranges::any_of(nodes, [&](const TopologyNode &node) {
         return isNear(guid, node.guid) ||
                std::ranges::any_of(

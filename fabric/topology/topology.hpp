@@ -58,10 +58,10 @@ struct TopologyNode {
 };
 
 struct Topology {
-    // GUIDs for nodes without one: locally administered, counted from here.
-    static constexpr std::uint64_t firstGuid = 0x0200'5EFF'FE00'0000;
     static constexpr std::uint64_t guidStep = 0x100;
 
+    // GUIDs for nodes without one are counted from here: locally administered.
+    std::uint64_t guidBase = 0x0200'5EFF'FE00'0000;
     std::vector<TopologyNode> nodes;
 
     // A GUID for a further node, with room for those of its ports.

@@ -64,6 +64,16 @@ TEST(Topology, OneEndOfACableIsEnough)
     EXPECT_EQ(topology->nodes[1].port(1).speed, Speed::ddr);
 }
 
+TEST(Topology, GuidsThatAreMissingAreCountedFromABase)
+{
+    const auto topology = parseTopology(twoSwitches, "net", 0x0612'3456'7800'0000);
+    ASSERT_TRUE(topology) << topology.error().text();
+    EXPECT_EQ(topology->nodes[0].guid, 0x2c90000000001U);
+    EXPECT_EQ(topology->nodes[1].guid, 0x0612'3456'7800'0100U);
+    EXPECT_EQ(topology->nodes[3].guid, 0x0612'3456'7800'0200U);
+    EXPECT_EQ(topology->freeGuid(), 0x0612'3456'7800'0500U);
+}
+
 TEST(Topology, PortsByName)
 {
     const auto topology = parseTopology(twoSwitches, "net");
