@@ -90,7 +90,8 @@ def _boot(plan, progress):
         client.ask("wait", boot + 5, host=host["name"], seconds=boot)
         progress(f"{host['name']}: booted")
         _run(host, [SCRIPT, "devices", str(host["number"]), str(plan["ports"]),
-                    str(IB_MTU_CODES[plan["ib_mtu"]])], DEVICES_SECONDS * slowness, progress,
+                    str(IB_MTU_CODES[plan["ib_mtu"]]), host["ports"][0]["mac"]],
+             DEVICES_SECONDS * slowness, progress,
              f"{', '.join(p['ibdev'] for p in host['ports'])} ready, driver {host['driver']}")
         if host["number"] == 1:
             for port in _managed_ports(plan):

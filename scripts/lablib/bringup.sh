@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # Bring up the network of a guest; runs in the guest, started by `lab up`.
-# usage: bringup.sh devices NUMBER PORTS IB_MTU
+# usage: bringup.sh devices NUMBER PORTS IB_MTU MAC
 #        bringup.sh address NUMBER PORTS SECONDS
 #        bringup.sh reach PORTS SECONDS
 set -u
@@ -23,12 +23,13 @@ uptime_ms() {
 	echo "$((${up%.*} * 1000 + 1${up#*.}0 - 1000))"
 }
 
-# The lower devices: the cable of port p is eth<p+1>, found by its address.
+# name_cables MAC: the lower devices. The cable of port p is eth<p+1>, found by its address,
+# of which the last byte is p; MAC is any of them.
 name_cables() {
 	for path in /sys/class/net/*; do
 		[ -e "$path/device" ] || continue
 		read -r mac < "$path/address"
-		case $mac in 52:54:00:1b:*) ;; *) continue ;; esac
+		[ "${mac%:*}" = "${1%:*}" ] || continue
 		port=$((0x${mac##*:}))
 		name=eth$((port + 1))
 		[ "${path##*/}" = "$name" ] || ip link set "${path##*/}" name "cable$port" || return 1
@@ -40,7 +41,7 @@ name_cables() {
 }
 
 devices() {
-	number=$1 ports=$2 ib_mtu=$3
+	number=$1 ports=$2 ib_mtu=$3 mac=$4
 	echo "$ib_mtu" > /run/lab/ib-mtu
 	ip link set lo up
 	{
@@ -51,7 +52,7 @@ devices() {
 			echo "fd10::$host h$host"
 		done
 	} > /etc/hosts
-	name_cables || die "cannot name the cables"
+	name_cables "$mac" || die "cannot name the cables"
 	for module in ib_umad ib_uverbs rdma_ucm ib_ipoib; do
 		modprobe "$module" || die "modprobe $module failed"
 	done

@@ -18,7 +18,8 @@ def topology(names, ports):
     """Two leaf switches for hosts of these names, as ibnetdiscover would print them.
 
     Hosts with several ports have every other one at the other leaf; of hosts with
-    one port, every other host is there.
+    one port, every other host is there. ibfabric makes the switches' GUIDs up, other
+    ones for each lab.
     """
     leaves = {1: [], 2: []}
     for number, name in enumerate(names):
@@ -28,7 +29,7 @@ def topology(names, ports):
     size = max(len(ends) for ends in leaves.values()) + INTER_SWITCH
     lines = []
     for leaf, ends in leaves.items():
-        lines += [f"switchguid=0x2c9000000000{leaf}", f'Switch {size} "sw{leaf}"\t# "sw{leaf}"']
+        lines.append(f'Switch {size} "sw{leaf}"\t# "sw{leaf}"')
         lines += [f"[{port}] {end}" for port, end in enumerate(ends, 1)]
         lines += [f'[{port}] "sw{3 - leaf}"[{port}]'
                   for port in range(size - INTER_SWITCH + 1, size + 1)]

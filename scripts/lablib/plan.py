@@ -10,8 +10,8 @@ from pathlib import Path
 from . import debian, fabric
 from . import kernel as kernels
 from . import state
+from .identity import mac, prefix
 from .layer import DRIVERS
-from .qemu import mac
 from .error import LabError
 
 IB_MTU_CODES = {2048: 4, 4096: 5}  # as PortInfo and partitions.conf count
@@ -30,9 +30,9 @@ def ipv6(number, port):
     return str(ipaddress.IPv6Interface(f"fd10{middle}::{number}/64"))
 
 
-def _port(number, port):
+def _port(lab, number, port):
     return {"port": port, "netdev": f"ib{port}", "ibdev": f"sib{port}", "lower": f"eth{port + 1}",
-            "mac": mac(number, port), "ipv4": ipv4(number, port), "ipv6": ipv6(number, port)}
+            "mac": mac(lab, number, port), "ipv4": ipv4(number, port), "ipv6": ipv6(number, port)}
 
 
 def drivers(names, choices):
@@ -109,9 +109,10 @@ def make(arguments, progress):
         raise LabError("--plugin: not with --accel kvm", 1)
     names = [f"h{number}" for number in range(1, arguments.hosts + 1)]
     driver = drivers(names, arguments.driver)
+    lab = prefix()
     hosts = [{"name": name, "number": number, "driver": driver[name],
               "console": str(state.logs() / f"{name}.console"),
-              "ports": [_port(number, port) for port in range(arguments.ports)]}
+              "ports": [_port(lab, number, port) for port in range(arguments.ports)]}
              for number, name in enumerate(names, 1)]
     wired = topology(arguments.topology, names, arguments.ports)
     wanted = arguments.kernel or debian.own_series()

@@ -23,11 +23,6 @@ CMDLINE = ("console=ttyS0 loglevel=5 panic=-1 mitigations=off nokaslr "
            "random.trust_cpu=on no5lvl net.ifnames=0 bonding.max_bonds=0")
 
 
-def mac(number, port):
-    """The MAC of a cable's end at host @number; its last byte is the port."""
-    return f"52:54:00:1b:{number:02x}:{port:02x}"
-
-
 def cable():
     """The two ends of a new cable: sockets, to be closed after start."""
     ends = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -71,7 +66,7 @@ def command_line(host, options, fds):
         # Without event indices: with them, QEMU before 9.1 can wait for ever for
         # a guest that has long refilled its receive ring.
         line += ["-device", f"virtio-net-pci,id=port{port},netdev=cable{port},event_idx=off,"
-                            f"mac={mac(host['number'], port)},romfile="]
+                            f"mac={host['ports'][port]['mac']},romfile="]
     return line
 
 
