@@ -48,7 +48,7 @@ io::Bytes Leftovers::count() const
 
 void Leftovers::check() const
 {
-    for (unsigned i = 0; i < 100; ++i) {
+    for (unsigned i = 0; i < 3000; ++i) { // half a minute, since the machine may be busy
         if (count() == before_)
             return;
         usleep(10'000);

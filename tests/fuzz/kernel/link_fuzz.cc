@@ -253,7 +253,8 @@ void finish(World &w, std::size_t size)
         unmakeDevice(w, device);
     for (const std::string &hca : hcas)
         w.links.remove(hca);
-    for (unsigned i = 0; i < 200 && std::ranges::any_of(hcas, isThere); ++i)
+    // One whose device has gone is unregistered by a worker, however late that runs.
+    for (unsigned i = 0; i < 3000 && std::ranges::any_of(hcas, isThere); ++i)
         usleep(10'000);
     promise(std::ranges::none_of(hcas, isThere), "an HCA is left that nobody wants");
     w.shared = Shared();
