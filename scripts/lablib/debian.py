@@ -41,15 +41,23 @@ def is_whole(root, release):
         path.exists() for path in (modules / "modules.dep", modules / "build/Makefile"))
 
 
-def run(command, **options):
-    """Run a command; its output. Raises LabError with what it said if it fails."""
+def _complaint(said):
+    """What is wrong, of all that a command has said: the first error if it is apt."""
+    return next((line for line in said.splitlines() if line.startswith("E: ")), said.strip())
+
+
+def run(command, called=None, **options):
+    """Run a command; its output. Raises LabError with what it said if it fails.
+
+    @called: its name in that error, if the whole of it is not
+    """
     try:
         result = subprocess.run(command, capture_output=True, text=True, check=False,
                                 env=os.environ | {"LC_ALL": "C"}, **options)
     except FileNotFoundError:
         raise LabError(f"no {command[0]}: kernels are taken from Debian's packages", 1) from None
     if result.returncode:
-        raise LabError(f"{' '.join(map(str, command))}: {result.stderr.strip()}")
+        raise LabError(f"{called or ' '.join(map(str, command))}: {_complaint(result.stderr)}")
     return result.stdout
 
 

@@ -28,6 +28,8 @@ KERNELS = CACHE / "suites"
 HERE = "amd64"
 # Other processors -> prefix of the compiler for them
 CROSS = {"arm64": "aarch64-linux-gnu-", "s390x": "s390x-linux-gnu-", "ppc64el": "powerpc64le-linux-gnu-"}
+# Processors -> what Debian calls the kernel for them, where that is another name
+FLAVOURS = {"ppc64el": "powerpc64le"}
 LIBC = "libc6"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 # What newer compilers can do. The kernel's Makefile and headers ask for it by these names.
@@ -77,14 +79,18 @@ class Apt:
         if os.getuid() == 0:
             settings["APT::Sandbox::User"] = "root"
         self._options = [word for item in settings.items() for word in ("-o", "=".join(map(str, item)))]
+        self._lists = f"{suite} ({arch})"
+
+    def _run(self, program, *words, **options):
+        return debian.run([program, "-q", *self._options, *words],
+                          called=f"{program} {words[0]}, {self._lists}", **options)
 
     def get(self, *words, **options):
-        return debian.run(["apt-get", "-q", *self._options, *words], **options)
+        return self._run("apt-get", *words, **options)
 
     def needs(self, package):
         """The packages that @package depends on."""
-        return debian.depends(debian.run(["apt-cache", *self._options, "show", "--no-all-versions",
-                                          package]))
+        return debian.depends(self._run("apt-cache", "show", "--no-all-versions", package))
 
 
 def _change(path, *changes):
@@ -186,10 +192,10 @@ def _download(name, folder, progress, with_image):
     apt = Apt(suite, folder, arch)
     progress(f"apt's lists of {name}")
     apt.get("update")
-    headers = next((one for one in apt.needs(f"linux-headers-{arch}")
-                    if re.match(r"linux-headers-\d", one)), None)
+    newest = f"linux-headers-{FLAVOURS.get(arch, arch)}"
+    headers = next((one for one in apt.needs(newest) if re.match(r"linux-headers-\d", one)), None)
     if headers is None:
-        raise LabError(f"{name} has no linux-headers-{arch}")
+        raise LabError(f"{name} has no {newest}")
     release = headers.removeprefix("linux-headers-")
     wanted = {}
     if not (KERNELS / release).is_dir():

@@ -18,6 +18,9 @@ DEPENDS = {"linux-headers-amd64": f"linux-headers-{RELEASE} (= 7.3.4-1)",
 ARM = "7.3.4+deb13-arm64"
 DEPENDS |= {"linux-headers-arm64": f"linux-headers-{ARM} (= 7.3.4-1)",
             f"linux-headers-{ARM}": DEPENDS[f"linux-headers-{RELEASE}"]}
+POWER = "7.3.4+deb13-powerpc64le"
+DEPENDS |= {"linux-headers-powerpc64le": f"linux-headers-{POWER} (= 7.3.4-1)",
+            f"linux-headers-{POWER}": DEPENDS[f"linux-headers-{RELEASE}"]}
 TREE = f"usr/src/linux-headers-{RELEASE}"
 CONFIG = {"CC_HAS_COUNTED_BY": "y", "CC_HAS_INT128": "y", "DEBUG_INFO_BTF_MODULES": "y",
           "PAHOLE_VERSION": "130"}
@@ -39,8 +42,9 @@ FILES = {
     "libc6": {"lib/x86_64-linux-gnu/libc.so.6": "", "lib/x86_64-linux-gnu/ld-linux-x86-64.so.2": ""},
 }
 
-FILES[f"linux-headers-{ARM}"] = {path.replace(RELEASE, ARM): text
-                                 for path, text in FILES[f"linux-headers-{RELEASE}"].items()}
+for other in (ARM, POWER):
+    FILES[f"linux-headers-{other}"] = {path.replace(RELEASE, other): text
+                                       for path, text in FILES[f"linux-headers-{RELEASE}"].items()}
 
 
 class Apt:
@@ -137,13 +141,34 @@ def test_an_image_that_was_left_in_part_is_replaced(apt):
     assert sum("download" in words for words in apt.did) == 2
 
 
-def test_another_processor(apt):
-    fetch("sid:arm64")
-    assert debian_suite.here() == {"sid:arm64": ARM}
+@pytest.mark.parametrize("arch, release, prefix", [("arm64", ARM, "aarch64-linux-gnu-"),
+                                                   ("ppc64el", POWER, "powerpc64le-linux-gnu-")])
+def test_another_processor(apt, arch, release, prefix):
+    fetch(f"sid:{arch}")
+    assert debian_suite.here() == {f"sid:{arch}": release}
     download = next(words for words in apt.did if "download" in words)
-    variables = debian_suite.KERNELS / ARM / TREE.replace(RELEASE, ARM) / ".kernelvariables"
-    assert variables.read_text() == "CC = $(CROSS_COMPILE)gcc\noverride CROSS_COMPILE = aarch64-linux-gnu-\n"
-    assert {"APT::Architecture=arm64", f"linux-headers-{ARM}", f"{KBUILD}:amd64"} <= set(download)
+    variables = debian_suite.KERNELS / release / TREE.replace(RELEASE, release) / ".kernelvariables"
+    assert variables.read_text() == f"CC = $(CROSS_COMPILE)gcc\noverride CROSS_COMPILE = {prefix}\n"
+    assert {f"APT::Architecture={arch}", f"linux-headers-{release}", f"{KBUILD}:amd64"} <= set(download)
+
+
+def test_what_apt_says_is_told_without_its_options(apt, tmp_path, monkeypatch):
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin/apt-get"
+    program.write_text("#!/bin/sh\n"
+                       "echo 'W: something else' >&2\n"
+                       "echo 'E: Failed to fetch Packages.xz  Mirror sync in progress?' >&2\n"
+                       "echo '   Hashes of expected file:' >&2\n"
+                       "echo 'E: Some index files failed to download.' >&2\n"
+                       "exit 100\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+    lists = debian_suite.Apt("sid", tmp_path, "arm64")
+    monkeypatch.setattr(debian, "run", apt.run)
+    with pytest.raises(LabError) as error:
+        lists.get("update")
+    assert str(error.value) == \
+        "apt-get update, sid (arm64): E: Failed to fetch Packages.xz  Mirror sync in progress?"
 
 
 @pytest.mark.parametrize("name, what", (("sid", ("sid", "amd64")), ("sid:s390x", ("sid", "s390x")),
