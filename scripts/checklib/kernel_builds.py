@@ -51,12 +51,18 @@ def headers(kernel):
     return kernels.find(kernel).headers
 
 
+def compiler(kernel):
+    """The compiler for @kernel: a cross compiler, if it is a suite of another processor."""
+    suite = debian_suite.parse(kernel)
+    return f"{debian_suite.CROSS.get(suite[1], '') if suite else ''}gcc"
+
+
 def _kernel_key(kernel):
     """What every build for @kernel depends on beside the project's sources."""
     build = headers(kernel)
     dates = [(build / name).stat().st_mtime_ns for name in ("Makefile", "Module.symvers",
                                                             "include/generated/autoconf.h")]
-    return memo.key(release(kernel), *dates, memo.version("gcc"), Path(__file__))
+    return memo.key(release(kernel), *dates, memo.version(compiler(kernel)), Path(__file__))
 
 
 def _key(kernel, what, names):

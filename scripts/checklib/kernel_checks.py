@@ -20,6 +20,8 @@ STYLE_OF = "linux-source-6.1"
 NEWEST = "trixie-backports"
 # What is too old to be built for is left out: docs/kernels.md says where that ends.
 SUITES = tuple(suite for suite in debian_suite.SUITES if not suite.startswith("bullseye"))
+# The oldest and the newest kernel, for each processor that there is a cross compiler for
+ELSEWHERE = tuple(f"{suite}:{arch}" for arch in debian_suite.CROSS for suite in ("bookworm", NEWEST))
 TOOLS = BUILD / "tools"
 # What does not apply to modules that live outside the kernel's tree:
 #   FILE_PATH_CHANGES, MAINTAINERS: there is no such file here
@@ -82,15 +84,33 @@ def sparse_newest():
 
 def all_kernels():
     """The modules build for every kernel whose headers Debian serves."""
+    return _build_each(SUITES)
+
+
+def other_processors():
+    """The modules build for arm64, s390x and ppc64el, on the oldest and the newest kernel."""
+    return _build_each(ELSEWHERE)
+
+
+def _build_each(suites):
+    """What is wrong with the modules for the kernels of @suites; Skip says which were not built."""
     found, missing = [], []
-    for suite in SUITES:
+    for suite in suites:
         try:
-            found += kernel_builds.whole(_fetched(suite))
+            found += kernel_builds.whole(_compilable(suite))
         except Skip as reason:
             missing.append(str(reason))
     if missing and not found:
         raise Skip("; ".join(missing))
     return found
+
+
+def _compilable(suite):
+    """_fetched(), if there is a compiler for its processor."""
+    compiler = kernel_builds.compiler(suite)
+    if not shutil.which(compiler):
+        raise Skip(f"no {compiler} for {suite}'s kernel (scripts/bootstrap features)")
+    return _fetched(suite)
 
 
 def _fetched(suite):

@@ -260,3 +260,54 @@ def test_a_suite_whose_headers_cannot_be_had(monkeypatch):
             check()
     said = ["sid: something is wrong"]
     assert kernel_checks.all_kernels() == said
+
+
+@pytest.fixture(name="elsewhere")
+def other_processors(monkeypatch):
+    """Suites of which headers cannot be had, compilers that are not there, and what is built."""
+    class Elsewhere:
+        def __init__(self):
+            self.absent, self.compilerless, self.built, self.said = set(), set(), [], []
+
+        def fetch(self, suite, _):
+            if suite in self.absent:
+                raise LabError(f"apt-get update, {suite}: E: Mirror sync in progress?")
+
+        def build(self, suite):
+            self.built.append(suite)
+            return self.said
+
+    elsewhere = Elsewhere()
+    monkeypatch.setattr(kernel_checks.debian_suite, "fetch", elsewhere.fetch)
+    monkeypatch.setattr(kernel_checks.kernel_builds, "whole", elsewhere.build)
+    monkeypatch.setattr(kernel_checks.shutil, "which",
+                        lambda name: None if name in elsewhere.compilerless else f"/usr/bin/{name}")
+    return elsewhere
+
+
+def test_modules_for_other_processors(elsewhere):
+    assert kernel_checks.other_processors() == []
+    assert sorted(elsewhere.built) == [
+        "bookworm:arm64", "bookworm:ppc64el", "bookworm:s390x",
+        "trixie-backports:arm64", "trixie-backports:ppc64el", "trixie-backports:s390x"]
+
+
+def test_a_processor_that_is_not_built_for_is_named_with_the_reason(elsewhere):
+    elsewhere.absent = {"trixie-backports:s390x"}
+    elsewhere.compilerless = {"powerpc64le-linux-gnu-gcc"}
+    with pytest.raises(checks.Skip) as skipped:
+        kernel_checks.other_processors()
+    assert elsewhere.built == ["bookworm:arm64", "trixie-backports:arm64", "bookworm:s390x"]
+    for said in ("no headers of trixie-backports:s390x's kernel can be had: apt-get update, "
+                 "trixie-backports:s390x: E: Mirror sync",
+                 "no powerpc64le-linux-gnu-gcc for bookworm:ppc64el's kernel (scripts/bootstrap features)"):
+        assert said in str(skipped.value)
+    elsewhere.said = ["one.c:1:1: warning: bad"]     # of one that is built: it counts more
+    assert kernel_checks.other_processors() == elsewhere.said * 3
+
+
+@pytest.mark.parametrize("kernel, name", [
+    ("6.1", "gcc"), ("sid", "gcc"), ("sid:amd64", "gcc"), ("sid:arm64", "aarch64-linux-gnu-gcc"),
+    ("bookworm:ppc64el", "powerpc64le-linux-gnu-gcc")])
+def test_what_compiles_for_a_kernel(kernel, name):
+    assert kernel_builds.compiler(kernel) == name
