@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 """The guests' initramfs: mounts the host's root under a tmpfs and goes there.
 
-Built from busybox-static and the few modules needed to get at the root. Not
+Built from a static busybox and the few modules needed to get at the root. Not
 compressed: under emulation, unpacking would cost more than it saves.
 """
 
@@ -13,12 +13,11 @@ import stat
 import subprocess
 from pathlib import Path
 
+from . import busybox
 from .error import LabError
-from .place import IS_INSTALLED
 from .state import BUILD
 
 MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay", "virtio_console", "virtio_net")
-BUSYBOX = Path("/bin/busybox")
 PROBE_MARK = "openipoib-probe: booted"  # init.sh prints it
 
 INIT = Path(__file__).with_name("init.sh")
@@ -100,11 +99,9 @@ def _read_module(path):
 def build(kernel):
     """The initramfs for @kernel; made anew only if one of its parts changed."""
     files = module_files(kernel)
-    if not BUSYBOX.exists():
-        cure = "install busybox-static" if IS_INSTALLED else "run scripts/bootstrap"
-        raise LabError(f"no {BUSYBOX}: {cure}", code=1)
+    program = busybox.find()
     digest = hashlib.sha256(INIT.read_bytes())
-    for path in [str(BUSYBOX), *files]:
+    for path in [str(program), *files]:
         status = os.stat(path)
         digest.update(f"{path} {status.st_size} {status.st_mtime_ns}".encode())
     target = BUILD / f"initramfs-{kernel.release}-{digest.hexdigest()[:12]}"
@@ -115,7 +112,7 @@ def build(kernel):
         archive.folder(name)
     archive.device("dev/console", 5, 1)
     archive.file("init", INIT.read_bytes(), 0o755)
-    archive.file("bin/busybox", BUSYBOX.read_bytes(), 0o755)
+    archive.file("bin/busybox", program.read_bytes(), 0o755)
     names = []
     for path in files:
         name, content = _read_module(path)

@@ -5,10 +5,11 @@ import gzip
 import lzma
 import shutil
 import subprocess
+from types import SimpleNamespace
 
 import pytest
 
-from lablib import initramfs
+from lablib import busybox, initramfs
 from lablib.error import LabError
 
 CONTENT = b"\x7fELF" + bytes(range(256)) * 50
@@ -37,3 +38,16 @@ def test_no_zstd(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(LabError, match="install zstd"):
         initramfs._read_module(str(tmp_path / "9p.ko.zst"))
+
+
+def test_busybox_is_the_one_that_is_found(tmp_path, monkeypatch):
+    program = tmp_path / "busybox-static"
+    program.write_bytes(b"the static one")
+    monkeypatch.setattr(initramfs, "BUILD", tmp_path / "build")
+    monkeypatch.setattr(busybox, "find", lambda: program)
+    kernel = SimpleNamespace(release="6.1", modules=None)
+    first = initramfs.build(kernel)
+    assert b"bin/busybox\0" in first.read_bytes() and b"the static one" in first.read_bytes()
+    assert initramfs.build(kernel) == first
+    program.write_bytes(b"another one that is static")
+    assert b"another one" in initramfs.build(kernel).read_bytes()
