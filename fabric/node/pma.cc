@@ -122,10 +122,10 @@ MadStatus Pma::counters(std::span<std::uint8_t> mad, bool isSet, bool isExtended
         for (const unsigned port : ports) {
             auto &bases = isExtended ? bases_[port].extended : bases_[port].classic;
             auto &base = bases[static_cast<std::size_t>(field.counter)];
-            const std::uint64_t value = find_(port)->get(field.counter);
+            const std::uint64_t value = find_(port)->get(field.counter) / unit(field.counter);
             if (isSet && ((which | more << 16) >> field.select & 1) != 0)
-                base = value - readField(wanted, field) * unit(field.counter);
-            sum += (value - base) / unit(field.counter);
+                base = value - readField(wanted, field);
+            sum += value - base;
         }
         writeField(data, field, std::min(sum, most(field)));
     }

@@ -197,27 +197,5 @@ TEST_F(NodeSmaTest, AResponseIsNotAnswered)
     EXPECT_EQ(drops(1, Drop::management), 2U);
 }
 
-TEST_F(NodeSmaTest, CountersByPerformanceManagement)
-{
-    configure();
-    for (int i = 0; i < 3; ++i)
-        receive(2, data(13));
-    io::Bytes mad;
-    ib::Mad{.mgmtClass = ib::MgmtClass::perf, .attribute = IB_GSI_PORT_COUNTERS}.appendTo(mad);
-    mad[IB_PC_DATA_OFFS + 1] = 2; // port
-    receive(1, ib::PacketBuilder{}
-                   .lrh({.dlid = switchLid, .slid = smLid})
-                   .bth({.qpn = 1})
-                   .deth({.qkey = ib::gsiQkey, .sourceQpn = 0x55})
-                   .payload(mad)
-                   .build());
-    const auto answers = sent(1, vl0);
-    ASSERT_EQ(answers.size(), 1U);
-    EXPECT_EQ(ib::Lrh::parse(answers[0])->dlid, smLid);
-    EXPECT_EQ(ib::Bth::parse(io::View(answers[0]).subspan(8))->qpn, 0x55U);
-    const io::Bytes answer = madOf(answers[0]);
-    EXPECT_EQ(getField(io::View(answer).subspan(IB_PC_DATA_OFFS), IB_PC_RCV_PKTS_F), 3U);
-}
-
 } // namespace
 } // namespace openipoib::fabric
