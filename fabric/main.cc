@@ -3,8 +3,9 @@
 #include "core/fabric.hpp"
 
 #include "io/guid_base.hpp"
+#include "io/key_file.hpp"
 #include "io/loop.hpp"
-#include "io/socket_cable.hpp"
+#include "io/open_cable.hpp"
 #include "topology/parser.hpp"
 
 #include <CLI/CLI.hpp>
@@ -25,6 +26,7 @@ enum ExitStatus { ok = 0, usage = 1, notReached = 3 };
 struct Arguments {
     std::string topology;
     std::string guids;
+    std::string key;
     std::string control;
     std::string capture;
     std::uint64_t captureMiB = 64;
@@ -65,11 +67,38 @@ std::expected<void, std::string> addPeer(fabric::Fabric &net, const std::string 
     return added ? std::expected<void, std::string>{} : std::unexpected(added.error().context);
 }
 
+// Plug a cable in, where --port says it.
+std::expected<void, std::pair<std::string, ExitStatus>>
+addCable(fabric::Loop &loop, const fabric::Topology &topology, const std::string &word,
+         io::View key, const fabric::FdCable::Random &random)
+{
+    const auto failed = [&word](const std::string &text, ExitStatus status) {
+        return std::unexpected(std::pair("--port " + word + ": " + text, status));
+    };
+    const auto equals = word.find('=');
+    const auto port = topology.findPort(std::string_view(word).substr(0, equals));
+    if (equals == std::string::npos || !port)
+        return failed("expected HOST:PORT=KIND:NAME, a port of the topology", usage);
+    auto cable = fabric::openCable(std::string_view(word).substr(equals + 1), key, random);
+    if (!cable)
+        return failed(cable.error().text(), cable.error().code == EINVAL ? usage : notReached);
+    if (auto added = loop.add(*port, std::move(*cable)); !added)
+        return failed(added.error().text(), usage);
+    return {};
+}
+
 int work(const Arguments &arguments)
 {
     auto topology = load(arguments.topology, arguments.guids);
     if (!topology)
         return report(topology.error(), usage);
+    io::Bytes key;
+    if (!arguments.key.empty()) {
+        auto read = fabric::readKey(arguments.key);
+        if (!read)
+            return report("--key " + read.error().text(), usage);
+        key = std::move(*read);
+    }
     std::random_device device;
     const auto random = [&device] { return static_cast<std::uint32_t>(device()); };
     std::mt19937 chance(arguments.seed.value_or(random()));
@@ -78,20 +107,9 @@ int work(const Arguments &arguments)
     auto loop = fabric::Loop::open(net);
     if (!loop)
         return report(loop.error().text(), notReached);
-    for (const auto &word : arguments.ports) {
-        const auto equals = word.find('=');
-        const auto port = net.topology().findPort(std::string_view(word).substr(0, equals));
-        if (equals == std::string::npos || !port)
-            return report("--port " + word + ": expected HOST:PORT=KIND:NAME, a port of " +
-                              arguments.topology,
-                          usage);
-        auto cable = fabric::SocketCable::open(std::string_view(word).substr(equals + 1), random);
-        if (!cable)
-            return report("--port " + word + ": " + cable.error().text(),
-                          cable.error().code == EINVAL ? usage : notReached);
-        if (auto added = (*loop)->add(*port, std::move(*cable)); !added)
-            return report("--port " + word + ": " + added.error().text(), usage);
-    }
+    for (const auto &word : arguments.ports)
+        if (const auto added = addCable(**loop, net.topology(), word, key, random); !added)
+            return report(added.error().first, added.error().second);
     for (const auto &word : arguments.peers)
         if (const auto added = addPeer(net, word); !added)
             return report("--peer " + word + ": " + added.error(), usage);
@@ -119,8 +137,11 @@ int run(int argc, char **argv)
                    "this machine and the name of the topology's file");
     app.add_option(
         "--port", arguments.ports,
-        "HOST:PORT=netdev:NAME|tap:NAME|unix:PATH|fd:NUMBER, where a host's port is really;\n"
-        "may be repeated. Hosts without one are emulated: they answer MADs.");
+        "HOST:PORT=netdev:NAME|tap:NAME|unix:PATH|fd:NUMBER|udp:[LOCAL]:PORT[=REMOTE:PORT],\n"
+        "where a host's port is really, or what a switch's free port is cabled to; may be\n"
+        "repeated. Hosts without one are emulated: they answer MADs.");
+    app.add_option("--key", arguments.key,
+                   "a file with 64 hexadecimal digits, which both ends of udp: cables have");
     app.add_option(
         "--peer", arguments.peers,
         "HOST:PORT=FIRST[-LAST], IPv4 or IPv6 addresses for which the port of an emulated\n"

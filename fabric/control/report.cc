@@ -105,7 +105,15 @@ json portCounters(const Fabric &fabric, PortRef at, const Port &port)
     for (std::size_t i = 0; i < dropNames.size(); ++i)
         if (const auto count = port.counters.get(static_cast<Drop>(i)); count != 0)
             drops[dropNames[i]] = count;
-    return {{"at", nameOf(fabric, at)}, {"counters", counters}, {"drops", drops}};
+    json result{{"at", nameOf(fabric, at)}, {"counters", counters}, {"drops", drops}};
+    if (const Station *station = fabric.station(at)) {
+        json &link = result["cable"] = json::object();
+        for (const auto &[name, counter] : linkCounterNames)
+            link[name] = station->counters().*counter;
+        for (const auto &[name, count] : fabric.cable(at)->counts())
+            link[name] = count;
+    }
+    return result;
 }
 
 } // namespace

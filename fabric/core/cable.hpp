@@ -7,6 +7,9 @@
 #include "link/sender.hpp"
 
 #include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace openipoib::fabric
 {
@@ -26,6 +29,9 @@ class Cable
     // False while frames wait to be sent: no more should come.
     [[nodiscard]] virtual bool isReady() const = 0;
     virtual void send(const io::MacAddress &to, const Frame &frame) = 0;
+    // What it has counted itself, by name.
+    using Counts = std::vector<std::pair<std::string_view, std::uint64_t>>;
+    [[nodiscard]] virtual Counts counts() const { return {}; }
 };
 
 } // namespace openipoib::fabric

@@ -65,6 +65,12 @@ const Station *Fabric::station(PortRef port) const
     return end.cable == noCable ? nullptr : &plugs_[end.cable].station;
 }
 
+const Cable *Fabric::cable(PortRef port) const
+{
+    const End &end = seats_[port.node].ends[port.port];
+    return end.cable == noCable ? nullptr : &plugs_[end.cable].cable;
+}
+
 PortRef Fabric::here(PortRef port) const
 {
     if (port.port == 0 || seats_[port.node].node)

@@ -102,6 +102,8 @@ class Fabric
     [[nodiscard]] const Node *node(std::size_t index) const { return seats_[index].node.get(); }
     // The link protocol's end at a port of a node; nullptr if no cable is there.
     [[nodiscard]] const Station *station(PortRef port) const;
+    // The cable at a port of a node; nullptr if there is none.
+    [[nodiscard]] const Cable *cable(PortRef port) const;
 
   private:
     static constexpr std::size_t noCable = ~std::size_t{0};

@@ -151,12 +151,16 @@ std::string countersText(const json &counters)
     std::string text;
     for (const json &port : counters) {
         fmt::format_to(Out(text), "{}\n", port.value("at", ""));
-        for (const char *part : {"counters", "drops"})
-            for (const auto &[name, value] : port.at(part).items())
+        for (const char *part : {"counters", "drops", "cable"}) {
+            const auto counts = port.find(part);
+            if (counts == port.end())
+                continue; // there is no cable
+            for (const auto &[name, value] : counts->items())
                 if (value != 0)
                     fmt::format_to(Out(text), "    {}{}  {}\n",
                                    std::string_view(part) == "drops" ? "dropped: " : "", name,
                                    value.get<std::uint64_t>());
+        }
     }
     return text;
 }

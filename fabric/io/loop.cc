@@ -81,7 +81,7 @@ io::Result<EventSource> Loop::addTimer(sd_event_time_handler_t handler)
     return EventSource(timer);
 }
 
-io::Result<void> Loop::add(PortRef port, std::unique_ptr<SocketCable> cable)
+io::Result<void> Loop::add(PortRef port, std::unique_ptr<FdCable> cable)
 {
     const auto number = fabric_.attach(port, *cable);
     if (!number)

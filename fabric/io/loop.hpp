@@ -8,8 +8,8 @@
 #include "io/control_socket.hpp"
 #include "io/error.hpp"
 #include "io/event.hpp"
+#include "io/fd_cable.hpp"
 #include "io/recorder.hpp"
-#include "io/socket_cable.hpp"
 
 #include <deque>
 #include <memory>
@@ -29,7 +29,7 @@ class Loop
     ~Loop();
 
     // Attach a cable to a port; before run(). Errors: those of Fabric::attach().
-    [[nodiscard]] io::Result<void> add(PortRef port, std::unique_ptr<SocketCable> cable);
+    [[nodiscard]] io::Result<void> add(PortRef port, std::unique_ptr<FdCable> cable);
     // Answer requests that come to a socket at a path; see control/control.hpp.
     [[nodiscard]] io::Result<void> listen(const std::string &path);
     // Write all packets down; see Recorder::openFile().
@@ -40,7 +40,7 @@ class Loop
   private:
     struct Line {
         Loop *loop;
-        std::unique_ptr<SocketCable> cable;
+        std::unique_ptr<FdCable> cable;
         std::size_t number;
         EventSource source;
     };

@@ -27,7 +27,8 @@ constexpr std::uint32_t mostFrame = 65535;
 constexpr unsigned framesPerTurn = 64;
 constexpr std::size_t mostWaiting = 512; // frames; the protocol's window is 128
 constexpr int bufferBytes = 8 << 20;
-constexpr std::string_view expected = "expected netdev:NAME, tap:NAME, unix:PATH or fd:NUMBER";
+constexpr std::string_view expected =
+    "expected netdev:NAME, tap:NAME, unix:PATH, udp:… or fd:NUMBER";
 
 io::MacAddress madeUpAddress(const SocketCable::Random &random)
 {

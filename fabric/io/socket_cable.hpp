@@ -13,14 +13,13 @@
 // the descriptor with it; mend() gets another one when there is a device of that name.
 #pragma once
 
-#include "core/cable.hpp"
 #include "io/error.hpp"
+#include "io/fd_cable.hpp"
 #include "io/unique_fd.hpp"
 
 #include <sys/un.h>
 
 #include <deque>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -28,12 +27,9 @@
 namespace openipoib::fabric
 {
 
-class SocketCable final : public Cable
+class SocketCable final : public FdCable
 {
   public:
-    using Random = std::function<std::uint32_t()>;
-    using Handler = std::function<void(const io::MacAddress &source, io::View frame)>;
-
     // Errors: EINVAL for a description that is none, and those of the system.
     [[nodiscard]] static io::Result<std::unique_ptr<SocketCable>> open(std::string_view description,
                                                                        const Random &random);
@@ -43,22 +39,15 @@ class SocketCable final : public Cable
     SocketCable(SocketCable &&) = delete;
     SocketCable &operator=(SocketCable &&) = delete;
 
-    [[nodiscard]] int fd() const { return fd_.get(); }
+    [[nodiscard]] int fd() const override { return fd_.get(); }
     [[nodiscard]] std::uint32_t maxFrame() const override { return maxFrame_; }
     [[nodiscard]] bool isReady() const override { return waiting_.empty(); }
     void send(const io::MacAddress &to, const Frame &frame) override;
-    // The descriptor is writable: send what waits.
-    void flush();
-    // Hand over the frames that have come, some at most.
-    void receive(const Handler &handler);
-    // The device was down when it was last used, or has been deleted.
-    [[nodiscard]] bool isDown() const { return state_ != State::up; }
-    // The descriptor is of no use any more, and says so for ever if it is polled.
-    [[nodiscard]] bool isLost() const { return state_ == State::lost; }
-    // Look for a device of that name if the one that was down is gone: a tap device is
-    // made, any other may have come back. What waited for the old one is lost. True if the
-    // descriptor is another one now.
-    bool mend();
+    void flush() override;
+    void receive(const Handler &handler) override;
+    [[nodiscard]] bool isDown() const override { return state_ != State::up; }
+    [[nodiscard]] bool isLost() const override { return state_ == State::lost; }
+    bool mend() override;
 
   private:
     enum class Kind : std::uint8_t { netdev, tap, local, inherited };
