@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""The RPM asks for what the build looks for, by what packages provide."""
+
+import re
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[2]
+SPEC = (TOP / "packaging/openipoib.spec").read_text(encoding="utf-8")
+# Of CMake itself, or of the tests, which the RPM does not build
+OTHERS = {"PkgConfig", "GTest"}
+
+
+def asked_for():
+    lines = re.findall(r"^BuildRequires:\s+(.*)$", SPEC, re.MULTILINE)
+    return {word.split(">=")[0].strip() for line in lines for word in line.split(",")}
+
+
+def looked_for():
+    """What CMake looks for, in all but tests."""
+    text = "".join(path.read_text(encoding="utf-8") for path in (
+        TOP / "CMakeLists.txt", *TOP.glob("[!t]*/CMakeLists.txt")) if path.parent.name != "build")
+    modules = re.findall(r"pkg_check_modules\(\w+ REQUIRED IMPORTED_TARGET ([^)]+)\)", text)
+    packages = set(re.findall(r"find_package\((\w+)", text)) - OTHERS
+    return {f"pkgconfig({name.split('>=')[0]})" for words in modules for name in words.split()} | \
+        {f"cmake({name})" for name in packages}
+
+
+def test_it_asks_for_all_that_the_build_looks_for():
+    assert {"pkgconfig(libibverbs)", "cmake(fmt)"} < looked_for()
+    assert {name for name in asked_for() if name.startswith(("pkgconfig(", "cmake("))} == looked_for()
+
+
+def test_nothing_is_asked_for_by_a_name_that_differs():
+    assert not [name for name in asked_for() if "-devel" in name]
