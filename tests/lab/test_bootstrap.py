@@ -126,7 +126,7 @@ def test_kernels_beside_packages(tmp_path, apt, kernels, status):
     program(tmp_path / "bin/apt-cache", "#!/bin/sh\nprintf 'opensm:\\n  Candidate: 3\\n'")
     (tmp_path / "units").mkdir()
     done = bash(f"""BASH_ARGV0={tmp_path}/bootstrap PATH={tmp_path}/bin:$PATH
-        policy={tmp_path}/policy units={tmp_path}/units entries=(opensm) series_wanted=(6.1)
+        policy={tmp_path}/policy units={tmp_path}/units entries=(opensm) kernels=(6.1)
         enabled_before=$(enabled "$units") installed=()
         trap finish EXIT
         hold_services "$policy"

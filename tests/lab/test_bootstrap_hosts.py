@@ -42,8 +42,13 @@ class Host:
         for name in ("awk", "bash", "comm", "dirname", "realpath", "sed", "sort", "tr"):
             (self._bin / name).symlink_to(shutil.which(name))
         self.program("id", "echo 1000")
-        (self._scripts / "debian-kernel").write_text("#!/bin/sh\n")
-        (self._scripts / "debian-kernel").chmod(0o755)
+        self.kernels(0)
+
+    def kernels(self, status):
+        """debian-kernel notes what it is told, and ends with @status."""
+        program = self._scripts / "debian-kernel"
+        program.write_text(f'#!/bin/sh\necho "$@" >>{self._scripts.parent}/told\nexit {status}\n')
+        program.chmod(0o755)
 
     def program(self, name, text):
         (self._bin / name).write_text(f"#!/bin/bash\n{text}\n")
@@ -111,16 +116,26 @@ def test_what_cannot_be_had_is_named():
     assert "Debian 12, 13 and sid" in done.stderr
 
 
-@pytest.mark.parametrize(("release", "kernels"), [
-    ("6.1.0-56-amd64 (= 6.1.192-1)", "6.1"), ("6.12.117+deb13-amd64 (= 6.12.117-1)", "6.12"),
-    ("7.2.13+deb14-amd64", "6.1"), ("7.3.4-amd64", "7.3")])
-def test_kernel_of_the_release(host, release, kernels):
+@pytest.mark.parametrize("groups, kernels", [
+    (["run"], ["own"]), (["test"], ["6.1", "6.12"]), ([], ["own", "6.1", "6.12"]), (["packages"], [])])
+def test_kernels_are_left_to_debian_kernel(host, tmp_path, groups, kernels):
     debian = host("debian")
     debian.debian([])
-    debian.program("apt-cache", f"[[ $1 != show ]] || echo 'Depends: linux-base, linux-image-{release}'")
-    assert f" Debian's kernels {kernels} (" in debian.run("--list", "run").stderr
-    both = "6.1 6.12" if kernels == "6.1" else f"{kernels} 6.1" + " 6.12" * (kernels == "7.3")
-    assert f" Debian's kernels {both} (" in debian.run("--list", "run", "test").stderr
+    names = ["of this release" if name == "own" else name for name in kernels]
+    assert re.findall("Debian's kernel (.*) [(]", debian.run("--list", *groups).stderr) == names
+    debian.kernels(1)
+    said = debian.run("--check", *groups).stdout
+    assert re.findall("Debian's kernel .* [(]scripts/debian-kernel get (.*)[)]", said) == kernels
+    if kernels:
+        told = (tmp_path / "told").read_text().split()
+        assert told == [word for name in kernels for word in ("list", name)]
+
+
+def test_kernels_where_no_package_is_missing(host, tmp_path):
+    debian = host("debian")
+    debian.debian([], debian.run("--list", "run").stdout.split())
+    assert debian.run("run").returncode == 0
+    assert (tmp_path / "told").read_text() == "get own\n"
 
 
 @pytest.mark.parametrize("system", ["ubuntu", "mint"])

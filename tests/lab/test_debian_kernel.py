@@ -4,12 +4,20 @@
 import os
 import shutil
 import subprocess
+import sys
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from lablib import debian, debian_suite, kernel, layer
 from lablib.error import LabError
+
+LOADER = SourceFileLoader("debian_kernel", str(Path(__file__).resolve().parents[2] / "scripts/debian-kernel"))
+program = module_from_spec(spec_from_loader(LOADER.name, LOADER))
+LOADER.exec_module(program)
 
 SERIES, RELEASE, COMMON = "6.12", "6.12.7+deb12-amd64", "6.12.7+deb12-common"
 DEPENDS = {
@@ -116,6 +124,20 @@ def test_the_series_of_this_distribution(monkeypatch):
     assert debian.own_series() == "6.12"
     monkeypatch.setitem(DEPENDS, "linux-image-amd64", "linux-image-9.9.1-amd64 (= 9.9-1)")
     assert debian.own_series() == "6.1"
+
+
+@pytest.mark.parametrize("own", ["6.1", "6.12"])
+def test_own_is_the_series_of_this_distribution(monkeypatch, capsys, own):
+    got = []
+    monkeypatch.setattr(debian, "own_series", lambda: own)
+    monkeypatch.setattr(kernel, "provide", lambda series, _: got.append(series))
+    monkeypatch.setattr(kernel, "find", lambda series: SimpleNamespace(release=f"{series}.9", image="image"))
+    monkeypatch.setattr(program.signal, "signal", lambda *_: None)
+    for words in (["get", "own", "6.1", "6.12"], ["list", "own"]):
+        monkeypatch.setattr(sys, "argv", ["debian-kernel", *words])
+        assert program.main() == 0
+    assert got == list(dict.fromkeys([own, "6.1", "6.12"]))     # each once
+    assert capsys.readouterr().out.split() == [own, f"{own}.9", "image"]
 
 
 def test_an_image_of_several_packages():
