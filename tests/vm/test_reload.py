@@ -93,13 +93,11 @@ def test_sib_reloaded_under_traffic(lab, request):
 def test_device_of_the_sm_deleted_and_added(lab):
     """h1's device goes while OpenSM uses it; a new OpenSM makes all well again.
 
-    The command ends when ib_core has tried to leave the groups of ib0, which nobody answers.
+    The command may wait for ib_core, which tries to leave the groups of ib0 when nobody
+    answers any more: four tries of three seconds.
     """
     try:
-        with lab.background("h1", "rdma", "link", "del", "sib0") as deleting:
-            lab.wait("h1", "grep -qs mcast_remove_one /proc/$(pidof rdma)/stack", 20,
-                     "ib_core waits for the subnet manager")
-            assert deleting.finish().status == 0
+        lab.run("h1", "rdma", "link", "del", "sib0")
         assert not has_netdev(lab, "h1")
         lab.run("h1", "lab-sm", "stop", check=False)
         add_link(lab, "h1")
