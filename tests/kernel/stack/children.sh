@@ -104,17 +104,14 @@ ip -n n2 -d link show ib0.8001 | grep -q link-netnsid || fail "$(ip -n n2 -d lin
 "${N[@]}" sysctl -qw net.ipv4.conf.all.arp_ignore=1
 ! ping -q -c 1 -W 1 -I ib0 10.1.0.2 >/dev/null || fail "another partition answers"
 
-if echo connected 2>/dev/null >/sys/class/net/ib0/mode; then
-	step "connected mode"
-	echo datagram >/sys/class/net/ib0/mode
-	ip -n n2 link set ib0.8001 type ipoib mode connected
-	ip -n n2 link set ib0.8001 mtu 65520
-	"${N[@]}" ip link set ib1.8001 type ipoib mode connected
-	"${N[@]}" ip link set ib1.8001 mtu 65520
-	"${C[@]}" ping -q -c 5 -i 0.02 -W 5 -M "do" -s 60000 10.1.0.2 >/run/ping || fail "$(cat /run/ping)"
-	"${N[@]}" ping -q -c 5 -i 0.02 -W 5 -M "do" -s 60000 fd01::1 >/run/ping || fail "$(cat /run/ping)"
-	"${C[@]}" ethtool -S ib0.8001 | grep -q 'cm_connects: 1$' || fail "$("${C[@]}" ethtool -S ib0.8001)"
-fi
+step "connected mode"
+ip -n n2 link set ib0.8001 type ipoib mode connected
+ip -n n2 link set ib0.8001 mtu 65520
+"${N[@]}" ip link set ib1.8001 type ipoib mode connected
+"${N[@]}" ip link set ib1.8001 mtu 65520
+"${C[@]}" ping -q -c 5 -i 0.02 -W 5 -M "do" -s 60000 10.1.0.2 >/run/ping || fail "$(cat /run/ping)"
+"${N[@]}" ping -q -c 5 -i 0.02 -W 5 -M "do" -s 60000 fd01::1 >/run/ping || fail "$(cat /run/ping)"
+"${C[@]}" ethtool -S ib0.8001 | grep -q 'cm_connects: 1$' || fail "$("${C[@]}" ethtool -S ib0.8001)"
 
 step "down and up with the parent, up without it"
 ip link set ib0 down
@@ -161,8 +158,7 @@ for way in 1 2; do
 done
 
 step "unplugged under traffic"
-echo connected 2>/dev/null >/sys/class/net/ib0.8003/mode || true
-mode=$(cat /sys/class/net/ib0.8003/mode)
+into /sys/class/net/ib0.8003/mode connected
 busy
 timeout 60 rdma link delete sib0 || fail "rdma link delete: status $?"
 quiet
@@ -172,7 +168,7 @@ stop_sm
 rdma link add sib0 type sib netdev va
 wait_for 10 test -e $MAKE
 into $MAKE 0x8003
-[[ $(cat /sys/class/net/ib0.8003/mode) == "$mode" ]] || fail "the mode is lost with the HCA"
+[[ $(cat /sys/class/net/ib0.8003/mode) == connected ]] || fail "the mode is lost with the HCA"
 
 step "made and deleted while the HCA goes and the module is unloaded"
 rmmod_soon() {
