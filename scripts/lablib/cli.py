@@ -70,6 +70,17 @@ def parser():
                     help="b2b: port P of h1 to port P of h2, a subnet each (default for two "
                          "hosts with one port); leaves: all ports in one subnet of two "
                          "switches; FILE: in a subnet as ibnetdiscover prints it")
+    up.add_argument("--listen", metavar="[ADDRESS]:PORT",
+                    help="other labs may join this one's subnet there, over UDP; with --key")
+    up.add_argument("--join", metavar="ADDRESS:PORT",
+                    help="join the subnet of a lab that was started with --listen, on this "
+                         "machine or another; its h1 has the subnet manager; with --key")
+    up.add_argument("--key", metavar="FILE",
+                    help="64 hexadecimal digits that labs of one subnet share "
+                         "(openssl rand -hex 32), in a file for nobody else")
+    up.add_argument("--first", type=int, metavar="N",
+                    help="number of the first host (default 1, with --join 9): labs of one "
+                         "subnet have different hosts")
     up.add_argument("--kernel", metavar="K",
                     help="6.1, 6.12 or 7.3, Debian's, or the newest of a suite of Debian's (sid), "
                          "fetched if there is none (default: the series that this distribution "

@@ -127,7 +127,8 @@ class Daemon:
         pairs = {entry["ends"][0]: cable() for entry in self.cables}
         try:
             await self.fabric.start(self.plan["options"]["ibfabric"],
-                                    {name: pair[1] for name, pair in pairs.items()})
+                                    {name: pair[1] for name, pair in pairs.items()},
+                                    self.plan["far"])
         except LabError as error:
             named = str(error).replace(str(state.folder() / "topology"),
                                        self.plan["topology_name"])

@@ -14,28 +14,45 @@ PROGRAMS = ("ibfabric", "ibfabric-ctl")
 INTER_SWITCH = 2  # links between the two leaves
 
 
-def topology(names, ports):
-    """Two leaf switches for hosts of these names, as ibnetdiscover would print them.
-
-    Hosts with several ports have every other one at the other leaf; of hosts with
-    one port, every other host is there. ibfabric makes the switches' GUIDs up, other
-    ones for each lab.
-    """
+def _leaves(names, ports):
+    """What is cabled to each of the two leaves."""
     leaves = {1: [], 2: []}
     for number, name in enumerate(names):
         for port in range(ports):
             leaf = (port if ports > 1 else number) % 2 + 1
             leaves[leaf].append(f'"{name}"[{port + 1}]')
-    size = max(len(ends) for ends in leaves.values()) + INTER_SWITCH
+    return leaves
+
+
+def _size(leaves):
+    """The ports of a leaf for hosts and the other leaf."""
+    return max(len(ends) for ends in leaves.values()) + INTER_SWITCH
+
+
+def topology(names, ports, far=0):
+    """Two leaf switches for hosts of these names, as ibnetdiscover would print them.
+
+    Hosts with several ports have every other one at the other leaf; of hosts with
+    one port, every other host is there. The last ports, @far of them, are left free for
+    cables to other labs: far_port(). ibfabric makes the switches' GUIDs up, other
+    ones for each lab.
+    """
+    leaves = _leaves(names, ports)
+    size = _size(leaves)
     lines = []
     for leaf, ends in leaves.items():
-        lines.append(f'Switch {size} "sw{leaf}"\t# "sw{leaf}"')
+        lines.append(f'Switch {size + far} "sw{leaf}"\t# "sw{leaf}"')
         lines += [f"[{port}] {end}" for port, end in enumerate(ends, 1)]
         lines += [f'[{port}] "sw{3 - leaf}"[{port}]'
                   for port in range(size - INTER_SWITCH + 1, size + 1)]
         lines.append("")
     lines += [f'Ca {ports} "{name}"\t# "{name}"' for name in names]
     return "\n".join(lines) + "\n"
+
+
+def far_port(names, ports, number):
+    """The port of a topology for the cable to another lab of that number, from 0."""
+    return f"sw1:{_size(_leaves(names, ports)) + 1 + number}"
 
 
 def control_path():
@@ -61,10 +78,12 @@ class Fabric:
     def pid(self):
         return self.process.pid if self.process else None
 
-    async def start(self, program, cables):
+    async def start(self, program, cables, far):
         """Start ibfabric and wait until it is ready. LabError with its words if it ends.
 
         @cables: ends of cables by the name of the host's port
+        @far: cables to other labs, each {"at": port, "cable": what ibfabric calls it}, and
+        the key to them; or None
         """
         path = state.folder() / "notify"
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
@@ -74,6 +93,10 @@ class Fabric:
                     "--control", control_path()]
             for name, end in cables.items():
                 argv += ["--port", f"{port_name(name)}=fd:{end.fileno()}"]
+            if far is not None:
+                argv += ["--key", far["key"]]
+                for end in far["cables"]:
+                    argv += ["--port", f"{end['at']}={end['cable']}"]
             self.process = await asyncio.create_subprocess_exec(
                 *argv, pass_fds=[end.fileno() for end in cables.values()],
                 env=os.environ | {"NOTIFY_SOCKET": str(path)},

@@ -17,6 +17,7 @@ from .error import LabError
 IB_MTU_CODES = {2048: 4, 4096: 5}  # as PortInfo and partitions.conf count
 MAX_HOSTS = 16
 MAX_PORTS = 8
+FIRST_JOINED = 9  # number of the first host of a lab that joins another
 BACK_TO_BACK = "b2b"
 LEAVES = "leaves"
 
@@ -61,12 +62,17 @@ def port_name(name, hosts):
     raise LabError(f"no port '{name}' (there are: {', '.join(ports)})", 1)
 
 
-def topology(wish, names, ports):
-    """The text of a lab's topology, or None if its cables are back to back."""
+def topology(wish, names, ports, far=0):
+    """The text of a lab's topology, or None if its cables are back to back.
+
+    @far: cables to other labs
+    """
+    if far and wish not in (None, LEAVES):
+        raise LabError(f"--topology {wish}: labs are joined by leaves", 1)
     if wish is None:
-        wish = LEAVES if len(names) > 2 or ports > 1 else BACK_TO_BACK
+        wish = LEAVES if far or len(names) > 2 or ports > 1 else BACK_TO_BACK
     if wish == LEAVES:
-        return fabric.topology(names, ports)
+        return fabric.topology(names, ports, far)
     if wish != BACK_TO_BACK:
         try:
             return Path(wish).read_text()
@@ -96,6 +102,29 @@ def crowding(processors):
     return max(1, math.ceil(wanted / len(os.sched_getaffinity(0))))
 
 
+def host_names(arguments):
+    """The names of a lab's hosts; those of a lab that joins another are not the other's."""
+    first = arguments.first or (FIRST_JOINED if arguments.join else 1)
+    if not 1 <= first or first + arguments.hosts - 1 > MAX_HOSTS:
+        raise LabError(f"--hosts: h{first} to h{MAX_HOSTS} at most", 1)
+    if arguments.join and first == 1:
+        raise LabError("--first: h1 is in the lab that is joined", 1)
+    return [f"h{number}" for number in range(first, first + arguments.hosts)]
+
+
+def far(arguments, names):
+    """The cables to other labs and their key, or None."""
+    wanted = [f"udp:{arguments.listen}"] if arguments.listen else []
+    wanted += [f"udp:={arguments.join}"] if arguments.join else []
+    if not wanted and not arguments.key:
+        return None
+    if not wanted or not arguments.key:
+        raise LabError("--key FILE and --listen or --join are for each other", 1)
+    return {"key": os.path.abspath(arguments.key),
+            "cables": [{"at": fabric.far_port(names, arguments.ports, number), "cable": cable}
+                       for number, cable in enumerate(wanted)]}
+
+
 def make(arguments, progress):
     """The plan of a lab: a document that the daemon gets and `status` shows; and its kernel.
 
@@ -107,19 +136,21 @@ def make(arguments, progress):
         raise LabError(f"--ports: 1 to {MAX_PORTS}", 1)
     if arguments.plugin and arguments.accel == "kvm":
         raise LabError("--plugin: not with --accel kvm", 1)
-    names = [f"h{number}" for number in range(1, arguments.hosts + 1)]
+    names = host_names(arguments)
+    joined = far(arguments, names)
     driver = drivers(names, arguments.driver)
     lab = prefix()
-    hosts = [{"name": name, "number": number, "driver": driver[name],
+    hosts = [{"name": name, "number": int(name[1:]), "driver": driver[name],
               "console": str(state.logs() / f"{name}.console"),
-              "ports": [_port(lab, number, port) for port in range(arguments.ports)]}
-             for number, name in enumerate(names, 1)]
-    wired = topology(arguments.topology, names, arguments.ports)
+              "ports": [_port(lab, int(name[1:]), port) for port in range(arguments.ports)]}
+             for name in names]
+    wired = topology(arguments.topology, names, arguments.ports,
+                     len(joined["cables"]) if joined else 0)
     wanted = arguments.kernel or debian.own_series()
     kernel = kernels.provide(wanted, progress)
     return {"hosts": hosts, "ports": arguments.ports,
             "cables": _cables(names, arguments.ports, wired is not None),
-            "topology": wired, "topology_name": arguments.topology or "",
+            "far": joined, "topology": wired, "topology_name": arguments.topology or "",
             "kernel": kernel.release,
             "slowness": (kernels.slowness(wanted)
                          * crowding(arguments.hosts * arguments.cpus)),

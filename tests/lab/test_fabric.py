@@ -49,7 +49,7 @@ def test_ready_with_its_cable_and_its_end_is_noted(folder):
         running = fabric.Fabric()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
         with ours, theirs:
-            await running.start(program(folder, READY), {"h1:0": theirs})
+            await running.start(program(folder, READY), {"h1:0": theirs}, None)
             assert running.state == "up"
             assert ours.recv(100) == b"frame"
             ours.send(b"x")
@@ -64,4 +64,4 @@ def test_ready_with_its_cable_and_its_end_is_noted(folder):
 @pytest.mark.timeout(60)
 def test_its_words_are_the_error(folder):
     with pytest.raises(LabError, match="^ibfabric: no such port$"):
-        asyncio.run(fabric.Fabric().start(program(folder, REFUSED), {}))
+        asyncio.run(fabric.Fabric().start(program(folder, REFUSED), {}, None))
