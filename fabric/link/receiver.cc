@@ -76,6 +76,15 @@ std::uint16_t Receiver::gap() const
     return missing;
 }
 
+io::Bytes Receiver::held() const
+{
+    io::Bytes map(linkWindow / 8);
+    for (std::uint32_t i = 0; i < linkWindow; ++i)
+        if (held_[(next_ + i) % linkWindow])
+            map[i / 8] |= static_cast<std::uint8_t>(0x80U >> i % 8);
+    return map;
+}
+
 bool Receiver::isGapDue(Time now) const
 {
     return gap() != 0 && (reported_ != next_ || now >= reportAt_);

@@ -38,6 +38,8 @@ class Receiver
     [[nodiscard]] std::uint32_t next() const { return next_; }
     // For the gap field: frames missing before the first one held.
     [[nodiscard]] std::uint16_t gap() const;
+    // For the payload of such an ACK: a bit for each frame from next() on, set if it is held.
+    [[nodiscard]] io::Bytes held() const;
 
     // Whether an ACK frame is due, at the end of a batch of frames and later.
     [[nodiscard]] bool isAckDue(bool atBatchEnd, Time now) const;

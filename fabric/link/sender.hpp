@@ -46,10 +46,10 @@ class Sender
     // Number next() has been sent.
     void sent(Frame frame, Time now);
 
-    // ack, window and (of an ACK frame) gap have arrived; the result is to be
-    // sent again.
+    // ack, window and (of an ACK frame) gap and the payload have arrived; the result is to
+    // be sent again.
     [[nodiscard]] std::vector<Frame> onAck(std::uint32_t ack, std::uint16_t window,
-                                           std::uint16_t gap, Time now);
+                                           std::uint16_t gap, io::View held, Time now);
     [[nodiscard]] std::vector<Frame> onTime(Time now);
     [[nodiscard]] Time deadline() const;
 
@@ -63,9 +63,13 @@ class Sender
     struct Entry {
         Frame frame;
         Time sentAt;
+        bool isResent;
     };
 
+    [[nodiscard]] Time::duration patience() const;
+    void measure(std::size_t acknowledged, Time now);
     void resend(std::size_t index, std::vector<Frame> &out, Time now);
+    void fillGaps(std::size_t gap, io::View held, std::vector<Frame> &out, Time now);
     void recover(std::vector<Frame> &out, Time now);
 
     LinkCounters &counters_;
@@ -76,6 +80,8 @@ class Sender
     Time progressAt_{};
     Time resendAt_{};
     unsigned backoff_ = 0;
+    Time::duration roundTrip_{}; // of frames and their acknowledgements; 0: not known
+    Time::duration deviation_{};
     // After a timeout: until this number is acknowledged, progress sends
     // burst_ more frames again, from resent_ on.
     std::uint32_t recoverUntil_ = 0;

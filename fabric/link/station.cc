@@ -183,7 +183,8 @@ void Station::onPairFrame(const io::MacAddress &source, const Header &header, io
     const bool isAck = header.type == FrameType::ack;
     if (isAck)
         ++counters_.rxAck;
-    sendAgain(sender_.onAck(header.ack, header.window, isAck ? header.gap : 0, now));
+    sendAgain(sender_.onAck(header.ack, header.window, isAck ? header.gap : 0,
+                            isAck ? payload : io::View{}, now));
     if (!isAck)
         receiver_.onData(header.seq, {io::Bytes(payload.begin(), payload.end()), header.count},
                          (header.flags & link::flagAckRequest) != 0, now);
@@ -313,7 +314,8 @@ void Station::sendAck(Time now)
 {
     Header out = header(FrameType::ack);
     out.gap = receiver_.gap();
-    output_.push_back({peerMac_, std::make_shared<const io::Bytes>(out.frame({}))});
+    output_.push_back({peerMac_, std::make_shared<const io::Bytes>(
+                                     out.frame(out.gap != 0 ? receiver_.held() : io::Bytes{}))});
     ++counters_.txAck;
     receiver_.acknowledged(out.gap != 0, now);
 }
