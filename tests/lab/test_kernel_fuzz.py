@@ -169,20 +169,9 @@ def test_each_target_has_functions_to_reach():
         assert functions.missing(path.name.removesuffix("_fuzz.cc"), set())
 
 
-ENDLESS = """\
-#!/bin/sh
-while [ "$1" != --out ]; do shift; done
-trap 'touch "$2/was-ended"; exit 143' TERM
-touch "$2/begun"
-while :; do sleep 0.05; done
-"""
-
-
 @pytest.mark.timeout(60)
-def test_a_signal_ends_the_kernel(tmp_path, monkeypatch):
-    (tmp_path / "uml-run").write_text(ENDLESS)
-    (tmp_path / "uml-run").chmod(0o755)
-    monkeypatch.setattr(machine, "UML_RUN", tmp_path / "uml-run")
+def test_a_signal_ends_the_kernel(tmp_path, monkeypatch, endless_kernel):
+    monkeypatch.setattr(machine, "UML_RUN", endless_kernel("begun"))
     place = tmp_path / "place"
 
     def end():

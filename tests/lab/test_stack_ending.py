@@ -11,24 +11,11 @@ import pytest
 
 from kernellib import stack, uml
 
-# In place of uml-run: a kernel that begins its scenario and never ends it.
-ENDLESS = """\
-#!/bin/sh
-while [ "$1" != --out ]; do shift; done
-trap 'touch "$2/ended"; exit 143' TERM
-until [ -e "$2/1/job" ]; do sleep 0.05; done
-touch "$2/1/begun"
-while :; do sleep 0.05; done
-"""
-
 
 @pytest.fixture
-def scenarios(tmp_path, monkeypatch):
-    """Three of them, for kernels that are nothing but a script."""
-    run = tmp_path / "uml-run"
-    run.write_text(ENDLESS)
-    run.chmod(0o755)
-    monkeypatch.setattr(uml, "RUN", run)
+def scenarios(tmp_path, monkeypatch, endless_kernel):
+    """Three of them, for kernels that begin their scenario and never end it."""
+    monkeypatch.setattr(uml, "RUN", endless_kernel("1/begun", job="1/job"))
     monkeypatch.setattr(uml, "RESULTS", tmp_path / "results")
     return [stack.Scenario(name, Path(name), ("--clock", "real"), False, 60) for name in "abc"]
 
@@ -55,7 +42,7 @@ def test_a_signal_ends_the_kernels(scenarios, tmp_path):
     thread.join()
     begun = {path.parents[1] for path in uml.RESULTS.glob("kernel-*/1/begun")}
     assert len(begun) >= run.lanes
-    assert all((place / "ended").exists() for place in begun)
+    assert all((place / "was-ended").exists() for place in begun)
     assert signal.getsignal(signal.SIGTERM) is before
 
 
