@@ -49,19 +49,11 @@ modules_in_place() {
 		"$STACK/../../../scripts/service/modprobe.conf.in" >/run/modprobe.d/openib.conf
 }
 
-# Whether the driver has connected mode
-probe_driver() {
-	step "which driver"
+auto_is_connected() {
+	step "connected mode, as the driver has it"
 	configure 'SET_IPOIB_CM=auto'
 	openib 0 start
-	CONNECTED=no
-	[[ $(cat /sys/class/net/ib0/mode) != connected ]] || CONNECTED=yes
-	# What a shell can do, openib can.
-	if echo connected 2>/dev/null >/sys/class/net/ib0/mode && [[ $CONNECTED == no ]]; then
-		fail "ib0 has connected mode, and openib did not set it"
-	fi
-	echo "connected mode: $CONNECTED"
-	[[ $CONNECTED == yes ]] || says "ib0: no connected mode, stays in datagram mode"
+	is /sys/class/net/ib0/mode connected
 	openib 0 stop
 	! is_loaded || fail "ib_ipoib is loaded after the stop"
 }
@@ -90,23 +82,14 @@ refusals() {
 start_connected() {
 	step "the lines of the OFED notes"
 	configure 'SET_IPOIB_CM=yes' 'IPOIB_MTU=65520' 'NODE_DESC=tester'
-	if [[ $CONNECTED == no ]]; then
-		openib 2 start
-		says "failed: set ib0 to connected mode"
-		says "the driver or the adapter of ib0 has no connected mode; set SET_IPOIB_CM_ib0=no"
-		configure 'SET_IPOIB_CM=auto' 'IPOIB_MTU=2000' 'NODE_DESC=tester'
-		openib 0 start
-		is /sys/class/net/ib0/mtu 2000
-	else
-		openib 0 start
-		is /sys/class/net/ib0/mode connected
-		is /sys/class/net/ib1/mode connected
-		is /sys/class/net/ib0/mtu 65520
-	fi
+	openib 0 start
+	is /sys/class/net/ib0/mode connected
+	is /sys/class/net/ib1/mode connected
+	is /sys/class/net/ib0/mtu 65520
 	is /sys/class/infiniband/sib0/node_desc "tester HCA-1"
 	is /sys/class/infiniband/sib1/node_desc "tester HCA-2"
 	openib 0 start
-	[[ $CONNECTED == no || ! -s $said ]] || fail "a second start found something to do"
+	[[ ! -s $said ]] || fail "a second start found something to do"
 	openib 0 status
 	says "tester HCA-1"
 }
@@ -124,7 +107,7 @@ hot_plug() {
 	openib 0 apply sib0
 	echo "restored in $(((${EPOCHREALTIME/./} - begin) / 1000)) ms"
 	is /sys/class/net/ib0/mtu "$mtu"
-	[[ $CONNECTED == no ]] || is /sys/class/net/ib0/mode connected
+	is /sys/class/net/ib0/mode connected
 	is /sys/class/infiniband/sib0/node_desc "tester HCA-1"
 	openib 2 apply ib7
 	says "there is no IPoIB interface or adapter 'ib7'"
@@ -134,11 +117,6 @@ children() {
 	step "children"
 	configure 'SET_IPOIB_CM=auto' 'IPOIB_CHILDREN_ib0=8001' 'IPOIB_MTU_ib0.8001=2044' \
 		'SET_IPOIB_CM_ib0.8001=no'
-	if [[ ! -e /sys/class/net/ib0/create_child ]]; then
-		openib 2 apply
-		says "the driver has no children; remove IPOIB_CHILDREN_ib0"
-		return
-	fi
 	openib 0 apply
 	is /sys/class/net/ib0.8001/pkey 0x8001
 	is /sys/class/net/ib0.8001/mode datagram
@@ -149,10 +127,6 @@ children() {
 by_hand() {
 	step "set by hand, and the module reloaded"
 	configure 'SET_IPOIB_CM_ib1=no'
-	if [[ $CONNECTED == no ]]; then
-		echo "not without connected mode"
-		return
-	fi
 	ip link add link ib0 name data0 type ipoib pkey 0x8003
 	echo connected >/sys/class/net/data0/mode
 	ip link set data0 mtu 30000
@@ -234,7 +208,7 @@ modules_in_place
 cable
 load_sib
 hcas
-probe_driver
+auto_is_connected
 refusals
 start_connected
 hot_plug
