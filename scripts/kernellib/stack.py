@@ -29,6 +29,7 @@ FAULTS = {"clean": "", "leak": "kmemleak", "splat": "BUG: KASAN", "leftover": "l
 BY_NAME = "\n# run: by name\n"            # it takes long; `stack` alone leaves it out
 CLOCK = re.compile(r"^# clock: (\w+)$", re.MULTILINE)    # of uml-run
 MEMORY = re.compile(r"^# memory: (\w+)$", re.MULTILINE)  # of the guest
+SOURCED = re.compile(r'^source "\$STACK/(.+)"$', re.MULTILINE)
 LIMIT_SECONDS = 600
 # Of those that need another one
 LIMITS = {"endless": 10, "connections": 1800, "ha-soak": 3600, "modes": 3600, "soak": 7200, "thousand": 5400}
@@ -37,15 +38,8 @@ KNOBS = ("SOAK", "CROWD", "NEIGHBOURS", "HOURS", "PEERS", "SEED", "SWITCHES")
 # What takes longest comes first, so that nothing is left to wait for at the end.
 LONGEST = ("fault-make", "failover", "fault", "queues", "kill", "loss", "groups", "ha", "reload")
 
-# Scenario: what it runs of ours, in user space
-FABRIC = ("ibfabric", "ibfabric-ctl")
-PROGRAMS = {"bond": ("ib-bond",), "connections": ("ib-peers",), "ha": ("ipoib-ha",),
-            "malformed": ("ib-frames",), "managers": ("ipoib-ha",), "openib": ("openib",),
-            **dict.fromkeys(("ha-children", "ha-soak"), ("ipoib-ha", *FABRIC)),
-            **dict.fromkeys(("fabric", "failover", "fat-tree", "groups", "handover", "partitions",
-                            "peers", "soak", "thousand"), FABRIC)}
-
-# Variable of a scenario's environment: the program of ours that it names
+# Variable of a scenario's environment: the program of ours that it names. Who runs ibfabric
+# runs ibfabric-ctl, too.
 BINARIES = {"IB_PEERS": "ib-peers", "IB_FRAMES": "ib-frames", "OPENIB": "openib",
             "IPOIB_HA": "ipoib-ha", "IBFABRIC": "ibfabric", "IB_BOND": "ib-bond"}
 
@@ -61,9 +55,22 @@ def names() -> list[str]:
     return sorted(found, key=lambda name: LONGEST.index(name) if name in LONGEST else len(LONGEST))
 
 
+def text_of(script: Path) -> str:
+    """A scenario's text, with what it sources."""
+    text = script.read_text(encoding="utf-8")
+    return text + "".join(text_of(SCENARIOS / name) for name in SOURCED.findall(text))
+
+
+def programs_of(name: str) -> list[str]:
+    """What a scenario runs of ours, in user space."""
+    text = text_of(SCENARIOS / f"{name}.sh")
+    found = [program for variable, program in BINARIES.items() if re.search(rf"\${variable}\b", text)]
+    return found + ["ibfabric-ctl"] if "ibfabric" in found else found
+
+
 def build_programs(chosen: list[str]) -> None:
     """What the scenarios run besides the distribution's programs, built if need be."""
-    targets = [target for name in chosen for target in PROGRAMS.get(name, ())]
+    targets = [target for name in chosen for target in programs_of(name)]
     try:
         if targets:
             programs.build(targets)
