@@ -93,14 +93,18 @@ def test_machine_without_systemd(tmp_path):
 
 def test_check_names_packages_and_kernels(tmp_path):
     fake = tmp_path / "debian-kernel"
-    fake.write_text('#!/bin/sh\n[ "$*" = "list 6.1" ]\n')
+    fake.write_text('#!/bin/sh\necho "6.1  6.1.0-50-amd64  /boot/vmlinuz"\n'
+                    '[ "$*" = "list 6.1" ] || { echo "6.12  not here"; exit 1; }\n')
     fake.chmod(0o755)
     (tmp_path / "bootstrap").symlink_to(BOOTSTRAP)
     script = f'BASH_ARGV0={tmp_path}/bootstrap; absent=($1); kernels=(6.1 6.12); check'
     done = bash(script, "opensm sparse")
     assert done.stdout == "opensm\nsparse\nDebian's kernel 6.12 (scripts/debian-kernel get 6.12)\n"
     assert done.returncode == 1
-    assert bash(script.replace(" 6.12", ""), "").stdout == ""
+    done = bash(script.replace(" 6.12", ""), "")
+    assert (done.returncode, done.stdout) == (0, "")
+    fake.write_text("#!/bin/sh\nexit 2\n")     # it did not come to say anything
+    assert bash(script, "").returncode == 1
 
 
 @pytest.mark.parametrize(("apt", "kernels", "status"), [(0, 0, 0), (0, 2, 1), (100, 0, 1)])
