@@ -94,14 +94,15 @@ def other_processors():
 
 def _build_each(suites):
     """What is wrong with the modules for the kernels of @suites; Skip says which were not built."""
-    found, missing = [], []
+    found, built, missing = [], [], []
     for suite in suites:
         try:
             found += kernel_builds.whole(_compilable(suite))
+            built.append(suite)
         except Skip as reason:
             missing.append(str(reason))
     if missing and not found:
-        raise Skip("; ".join(missing))
+        raise Skip("; ".join([f"clean for {', '.join(built) or 'none'}", *missing]))
     return found
 
 
