@@ -111,6 +111,24 @@ now_ms() {
 	echo "$((${up%.*} * 1000 + 10#${up#*.} * 10))"
 }
 
+# fails WHAT: something does, from now on
+fails() {
+	step "$*"
+	start=$(now_ms)
+}
+
+# within MS COMMAND...: it succeeds so soon after what has failed. The bounds are about three
+# times what it took when they were written, so that a recovery that comes to take ten times
+# as long is found. They are for scenarios whose clock jumps: there work takes no time, and
+# what is measured is timers, retries and sweeps, however loaded the machine is.
+within() {
+	local took
+	wait_for 60 "${@:2}"
+	took=$(($(now_ms) - start))
+	echo "${*:2}: after $took ms, of $1"
+	((took <= $1)) || fail "${*:2}: after $took ms, and $1 are the most"
+}
+
 # port_of SWITCH PORT STATE: whether it is in that state
 port_of() {
 	"${CTL[@]}" status | sed -n "/^$1 /,/^[^ ]/p" | grep -q "^ *$2  $3"
