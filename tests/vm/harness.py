@@ -200,6 +200,14 @@ def build_seconds(boot_log):
     return found.get("booting", 0.0) - found.get("modules for", 0.0)
 
 
+def _said(*words):
+    """What `lab` says to these words."""
+    done = subprocess.run([LAB, *words], text=True, capture_output=True, timeout=stretched(30),
+                          check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
 class Lab:
     """A lab that is up.
 
@@ -277,16 +285,15 @@ class Lab:
         return self.out(host, "cat", path).strip()
 
     def cable(self, port, action):
-        done = subprocess.run([LAB, "cable", port, action], text=True, capture_output=True,
-                              timeout=stretched(30), check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
+        _said("cable", port, action)
 
     def fault(self, *words):
         """Let something go wrong in the switches; what `lab fault` says."""
-        done = subprocess.run([LAB, "fault", *words], text=True, capture_output=True,
-                              timeout=stretched(30), check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        return _said("fault", *words)
+
+    def topo(self):
+        """The switches, and what they are cabled to, as `lab topo` says."""
+        return _said("topo")
 
     def ping(self, host, target, *options, timeout=60, check=True):
         """One ping run. Returns (transmitted, received)."""

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from harness import HOSTS, ipv4, ipv6
+from harness import HOSTS, ipv4, ipv6, until
 
 PORTS = (0, 1)
 
@@ -48,19 +48,27 @@ def test_all_ports_reach_all(lab):
             lab.ping("h1", there, "-c20", "-i0.02", "-I", here)
 
 
+def links(lab):
+    """The ports of sw1 with links to sw2 that are up."""
+    return [int(port) for port in re.findall(r"(\d+) -+ sw2:", lab.topo())]
+
+
 @pytest.mark.full("fabric")
 def test_around_a_failed_link(lab, record_property):
     """Both links between the switches fail in turn: OpenSM routes around each."""
     target = ipv4("h2", 1)
     with routed(lab, "h1", 0, target), routed(lab, "h2", 1, ipv4("h1", 0)):
         lab.reachable("h1", target)
+        assert links(lab) == [3, 4]
         try:
             for number in (3, 4):
-                lab.fault("link", f"sw1:{number}", "down")
                 start = time.monotonic()
+                lab.fault("link", f"sw1:{number}", "down")
+                until(lambda left=7 - number: links(lab) == [left], 20, f"sw1:{number} is down")
                 lab.reachable("h1", target)
                 record_property(f"rerouted around sw1:{number}", time.monotonic() - start)
                 lab.fault("link", f"sw1:{number}", "up")
+                until(lambda: links(lab) == [3, 4], 20, "both links are up")
                 lab.reachable("h1", target)
         finally:
             lab.fault("clear")

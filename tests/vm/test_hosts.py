@@ -70,6 +70,8 @@ def test_a_failed_link_is_routed_around(hosts):
     assert len(ports) == 2
     for port in ports:
         done("fault", "link", f"sw1:{port}", "down")
+        until(lambda: links() == [one for one in ports if one != port], REACHED_SECONDS,
+              lambda: f"sw1:{port} is not down: {done('topo')}")
         for host in range(2, hosts + 1):
             until(lambda: pings(1, f"10.10.1.{host}"), REACHED_SECONDS,
                   lambda: f"h1 does not reach h{host} around sw1:{port}")
