@@ -45,8 +45,9 @@ def test_ibnetdiscover(lab):
         ends = re.findall(r"^Ca\s+\d+ \"H-([0-9a-f]{16})\"", text, re.M)
         assert sorted(ends) == sorted(guid(lab, h) for h in HOSTS), text
         for end in HOSTS:
-            assert re.search(rf"\[1\].*\"H-{guid(lab, end)}\"\[1\].*lid {lid(lab, other(end))} ",
-                             text) or re.search(rf"\[1\].*\"H-{guid(lab, end)}\"\[1\]", text), text
+            peer = other(end)
+            assert re.search(rf'^\[1\]\([0-9a-f]+\)\s+"H-{guid(lab, peer)}"\[1\] .*'
+                             rf'# lid {lid(lab, end)} lmc 0 .* lid {lid(lab, peer)} ', text, re.M), text
 
 
 @pytest.mark.labs(mtus=[2048, 4096])
@@ -65,7 +66,9 @@ def test_saquery_groups(lab):
 
 def test_saquery_paths_and_nodes(lab):
     text = lab.out("h2", "saquery", "-p", "--src-to-dst", f"{lid(lab, 'h2')}:{lid(lab, 'h1')}")
-    assert "dlid" in text and f"{lid(lab, 'h1')}" in text
+    assert text.count("PathRecord dump:") == 1, text
+    ends = dict(re.findall(r"^\s*([sd]lid)\.+(\d+)$", text, re.M))
+    assert ends == {"slid": str(lid(lab, "h2")), "dlid": str(lid(lab, "h1"))}, text
     nodes = lab.out("h2", "saquery")
     assert nodes.count("node_guid") == 2, nodes
 
