@@ -69,10 +69,24 @@ def test_ping_flood_without_loss(lab):
     lab.ping("h1", "10.10.0.2", "-f", "-c", "2000", "-s", "1000", timeout=120)
 
 
-def test_own_addresses_answer(lab):
-    for host in HOSTS:
-        lab.ping(host, ipv4(host), "-c3", "-i0.1")
-        lab.ping(host, ipv6(host), "-c3", "-i0.1")
+@pytest.mark.labs(drivers=["ours", "intree"])
+def test_another_interface_of_the_same_port_answers(lab):
+    """What a port sends to its own LID comes back to it: a child in a namespace of its own."""
+    lab.sh("h1", """set -e
+        ip netns add near
+        ip link add link ib0 name near0 netns near type ipoib pkey 0xffff
+        ip -n near address add 10.10.0.9/24 dev near0
+        ip -n near address add fd10::9/64 dev near0 nodad
+        ip -n near link set near0 up""")
+    try:
+        inside = ("ip", "netns", "exec", "near", "ping", "-q", "-c5", "-i0.1", "-s", "1400")
+        for host in HOSTS:
+            lab.reachable(host, "10.10.0.9", "fd10::9")
+            for target in (ipv4(host), ipv6(host)):
+                result = lab.out("h1", *inside, target)
+                assert "5 packets transmitted, 5 received" in result, result
+    finally:
+        lab.sh("h1", "ip -n near link delete near0; ip netns delete near")
 
 
 def test_broadcast_reaches_the_peer_and_not_the_sender(lab):
