@@ -7,7 +7,7 @@ from kernellib import stack
 
 
 @pytest.mark.parametrize("scenario, programs", (
-    ("ping", []), ("bond", ["ib-bond"]), ("span", ["ibfabric", "ibfabric-ctl"]),
+    ("ping", []), ("bond", ["ib-bond"]), ("fabric", ["ibfabric", "ibfabric-ctl"]),
     ("ha-soak", ["ipoib-ha", "ibfabric", "ibfabric-ctl"])))
 def test_programs(scenario, programs):
     assert stack.programs_of(scenario) == programs
