@@ -117,10 +117,11 @@ fails() {
 	start=$(now_ms)
 }
 
-# within MS COMMAND...: it succeeds so soon after what has failed. The bounds are about three
-# times what it took when they were written, so that a recovery that comes to take ten times
-# as long is found. They are for scenarios whose clock jumps: there work takes no time, and
-# what is measured is timers, retries and sweeps, however loaded the machine is.
+# within MS COMMAND...: it succeeds so soon after what has failed. A bound is about three times
+# what the recovery took when it was written (300 ms where it took none), so that one that
+# comes to take ten times as long is found. Bounds are for scenarios whose clock jumps: there
+# work takes no time, and what is measured is timers, retries and sweeps, however loaded the
+# machine is.
 within() {
 	local took
 	wait_for 60 "${@:2}"

@@ -2,13 +2,19 @@
 # shellcheck disable=SC2034,SC2086,SC2317  # "${N[@]}" is a command and its words
 # shellcheck shell=bash
 # How soon a peer reaches a host with ipoib-ha again whose active port fails: its cable is
-# pulled, or the switch has it down. Each failover has a bound (within, in fabric-lib.sh).
+# pulled, the switch has it down, or the HCA goes. Each failover has a bound (within, in
+# fabric-lib.sh).
 #
 # clock: jump
 source "$STACK/ha-lib.sh"
 
 heard() {
 	"${N[@]}" ping -q -c 1 -i 0.1 -w 60 10.0.0.1
+}
+
+# switch_port SWITCH:PORT up|down
+switch_port() {
+	"${CTL[@]}" fault link "$1" "$2"
 }
 
 # fail_over BOUND ACTIVE OTHER COMMAND...: ACTIVE fails by it
@@ -31,7 +37,6 @@ wait_for 60 heard
 fail_over 300 ib0 ib1 ip link set h0 down
 ip link set h0 up
 wait_for 60 healthy
-switch_port() { "${CTL[@]}" fault link "$1" "$2"; }
 fail_over 300 ib1 ib0 switch_port leaf2:1 down
 "${CTL[@]}" fault clear
 wait_for 60 healthy
