@@ -59,7 +59,7 @@ def test_planted_races_are_found(lab, current_lab, planted):
                 found += races(lab)
                 if found:
                     break
-            # A report may see but one of both sides, which half of the time is the other one.
+            # A report may name but one side of the race: of `half`, perhaps the one with the lock.
             place = re.compile(rf"planted_{kind}\+\S+ \[planted_race\]")
             assert found and all(place.search(text) for text in found), f"{kind}: {found}"
     finally:

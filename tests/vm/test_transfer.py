@@ -48,8 +48,8 @@ def test_tcp_both_ways(lab, name):
             assert end["sum_received"]["bytes"] > LEAST_BYTES
 
 
-def test_tcp_is_as_fast_as_it_was(lab):
-    """Beside TCP within a host, by turns; a driver that is ten times slower is too slow."""
+def test_tcp_beside_the_loopback(lab):
+    """By turns with TCP within a host: a driver that is ten times slower is too slow."""
     seen = []
     with Server(lab) as server:
         for _ in range(3):
@@ -57,7 +57,6 @@ def test_tcp_is_as_fast_as_it_was(lab):
                                 for host, words in (("h2", ["127.0.0.1"]), ("h1", [ipv4("h2")]),
                                                     ("h1", [ipv4("h2"), "-R"])))
             seen.append((there / own, back / own))
-    print(seen)
     assert all(max(way) >= LEAST_PART for way in zip(*seen)), seen
 
 
