@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import junit, times
+from .allowance import Allowance
 from .tree import BUILD, LOGS, TOP
 
 # What a run may ask for: docs/tests.md says what each leaves to the next.
@@ -28,7 +29,7 @@ class Suite:
     """A suite: its commands, of which the last writes build/logs/<name>.xml.
 
     needs:   the file or folder it lives in
-    seconds: it is ended and failed after that long
+    seconds: it is ended and failed after that long; longer where others load the machine
     levels:  those of LEVELS that run it
     builds:  how many of its commands, from the first one on, only build
     """
@@ -215,7 +216,7 @@ def _show(process, log):
         sys.stdout.buffer.write(b"  " + begun + b"\n")
 
 
-def _execute(suite, command, deadline, log):
+def _execute(suite, command, allowance, log):
     """Run one command, output to the terminal and to @log. Returns what went wrong.
 
     If no test can have failed for that reason, it is a failed case of the suite, too.
@@ -228,14 +229,15 @@ def _execute(suite, command, deadline, log):
     except OSError as error:
         held.release()
         return f"{command[0]}: {error.strerror}"
-    late = threading.Event()
+    ended, late = threading.Event(), threading.Event()
 
     def expire():
-        late.set()
-        _end(process, process.wait)
+        if not allowance.wait(ended):
+            late.set()
+            _end(process, process.wait)
 
-    timer = threading.Timer(max(1.0, deadline - time.monotonic()), expire)
-    timer.start()
+    watch = threading.Thread(target=expire)
+    watch.start()
     try:
         held.release()
         _show(process, log)
@@ -245,7 +247,8 @@ def _execute(suite, command, deadline, log):
         _end(process, process.communicate)
         raise
     finally:
-        timer.cancel()
+        ended.set()
+        watch.join()
     trouble = f"{Path(command[0]).name}: status {status}" if status else ""
     if status < 0:
         trouble = f"{Path(command[0]).name}: ended by signal {-status}"
@@ -276,12 +279,13 @@ def run(suite):
         suite.cases = [junit.Case(suite.name, junit.FAILED, f"there is no {suite.needs}")]
         return
     trouble, built = "", 0.0
+    allowance = Allowance(suite.seconds)
     processors = times.Processors()
     with suite.log.open("wb") as log:
         for number, command in enumerate(suite.commands):
             if number <= suite.builds:
                 built = time.monotonic() - start
-            trouble = _execute(suite, command, start + suite.seconds, log)
+            trouble = _execute(suite, command, allowance, log)
             if trouble:
                 break
     suite.cases += _read(suite)

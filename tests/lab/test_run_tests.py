@@ -149,6 +149,18 @@ def test_too_late_with_a_daemon_that_keeps_the_output(folder):
     assert "not done within 1 s" in reason and time.monotonic() - begun < 20
 
 
+def test_a_loaded_machine_gives_more_time(folder, monkeypatch):
+    monkeypatch.setattr(os, "getloadavg", lambda: (20.0 * os.cpu_count(), 0.0, 0.0))
+    assert run(folder, "sleep 2; " + results(folder, PASSED), seconds=1) == [(junit.PASSED, "a", "")]
+
+
+def test_a_loaded_machine_does_not_give_time_without_end(folder, monkeypatch):
+    monkeypatch.setattr(os, "getloadavg", lambda: (4.0 * os.cpu_count(), 0.0, 0.0))
+    begun = time.monotonic()
+    (_, reason), = failures(run(folder, "sleep 1000", seconds=1))
+    assert "not done within 1 s" in reason and 4 <= time.monotonic() - begun < 20
+
+
 def test_a_build_that_fails(folder):
     good = results(folder, PASSED)
     (_, reason), = failures(run(folder, "exit 1", good))
