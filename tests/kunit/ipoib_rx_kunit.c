@@ -259,7 +259,7 @@ static void lengths(struct kunit *test)
 	} want[] = {
 		{ 0, false }, { 39, false }, { 40, false }, { 43, false }, { 44, false },
 		{ 45, true }, { 44 + 1536, true }, { 44 + 1537, true }, { 44 + 2044, true },
-		{ 44 + 4096, false }, { 0x7FFFFFFF, false }, { 0xFFFFFFFF, false },
+		{ 44 + PAGE_SIZE / 2 + 1, false }, { 0x7FFFFFFF, false }, { 0xFFFFFFFF, false },
 	};
 	u64 good = 0, bad = 0;
 	int i;
