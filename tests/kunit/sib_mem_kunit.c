@@ -369,7 +369,9 @@ static void dma_region(struct kunit *test)
 	p[3] = 77;
 	KUNIT_EXPECT_EQ(test, sib_mem_read(&w->ctx, mr.key, (uintptr_t)p, buf, 16, &sum), 0);
 	KUNIT_EXPECT_EQ(test, buf[3], 77);
-	KUNIT_EXPECT_EQ(test, sib_mem_read(&w->ctx, mr.key, 0x10, buf, 16, &sum), -EACCES);
+	/* s390 has memory at address 0 */
+	if (!IS_ENABLED(CONFIG_S390))
+		KUNIT_EXPECT_EQ(test, sib_mem_read(&w->ctx, mr.key, 0x10, buf, 16, &sum), -EACCES);
 	KUNIT_EXPECT_EQ(test, sib_mem_read(&w->ctx, mr.key, -64ULL, buf, 16, &sum), -EACCES);
 	sib_mem_del(&w->mem, &mr);
 }
