@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from lablib.debian_suite import CROSS
 from lablib.place import CACHE
 
 from . import source as sources
@@ -35,7 +36,7 @@ PROGRESS_SECONDS = 15
 # Kept of the sources for building modules against them.
 SOURCE_KEEP = ("include", "scripts")
 SOURCE_DIVIDED = ("arch", "tools")
-SOURCE_ARCH = ("um", "x86")
+SOURCE_ARCH = ("arm64", "s390", "um", "x86")
 SOURCE_TOOLS = ("build", "include", "lib", "objtool", "scripts")
 DROP = re.compile(r"(\.o|\.a|\.cmd|\.ko|\.mod|\.mod\.c|\.d|\.order|\.su)$|^\.tmp|^\.vmlinux"
                   r"|^vmlinux($|\.)|^modules-only")
@@ -49,6 +50,7 @@ class Variant:
     image:   what it boots from, in the build tree
     files:   about how many files its build compiles, for the progress line
     release: of Linux, as the package with the sources has it in its name
+    processor: Debian's name of one that is not this machine's, or nothing
     """
 
     name: str
@@ -60,10 +62,16 @@ class Variant:
     targets: tuple[str, ...]
     files: int
     release: str = "6.1"
+    processor: str = ""
 
     @property
     def package(self) -> str:
         return f"linux-source-{self.release}"
+
+    @property
+    def prefix(self) -> str:
+        """Of the names of the compiler and its tools."""
+        return CROSS.get(self.processor, "")
 
 
 VARIANTS = {v.name: v for v in (
@@ -82,6 +90,15 @@ VARIANTS = {v.name: v for v in (
     Variant("race", "the same as test with KCSAN, to find data races",
             "x86_64", "none", ("x86.config", "race.config"), "arch/x86/boot/bzImage",
             ("bzImage", "modules"), 1400),
+    Variant("arm64", "small arm64 with KASAN, lockdep, atomic-sleep checks, kmemleak",
+            "arm64", "none", ("debug.config", "processors.config", "arm64.config"),
+            "arch/arm64/boot/Image", ("Image", "modules"), 1300, processor="arm64"),
+    Variant("arm64-64k", "the same with pages of 64 KiB",
+            "arm64", "none", ("debug.config", "processors.config", "arm64.config", "arm64-64k.config"),
+            "arch/arm64/boot/Image", ("Image", "modules"), 1300, processor="arm64"),
+    Variant("s390x", "the same as arm64 on a big-endian processor",
+            "s390", "none", ("debug.config", "processors.config", "s390x.config"),
+            "arch/s390/boot/bzImage", ("bzImage", "modules"), 1300, processor="s390x"),
 )}
 
 
@@ -95,7 +112,7 @@ def _run(command: list[str], what: str, **options) -> subprocess.CompletedProces
 def key(variant: Variant) -> str:
     """What tells this kernel from one built of other parts."""
     digest = hashlib.sha256()
-    compiler = _run(["gcc", "--version"], "gcc").stdout.splitlines()[0]
+    compiler = _run([f"{variant.prefix}gcc", "--version"], "gcc").stdout.splitlines()[0]
     for part in (LAYOUT, sources.version(variant.package), compiler, variant.arch, variant.base):
         digest.update(part.encode() + b"\0")
     for fragment in variant.fragments:
@@ -203,7 +220,7 @@ def _make(source: Path, out: Path, variant: Variant, *words: str) -> list[str]:
     line = ["make", "-C", str(source), f"O={out}", f"ARCH={variant.arch}",
             f"-j{min(os.cpu_count() or 1, 8)}"]
     if shutil.which("ccache"):
-        line += ["CC=ccache gcc"]
+        line += [f"CC=ccache {variant.prefix}gcc"]
     return line + list(words)
 
 
@@ -223,6 +240,11 @@ def configure(source: Path, out: Path, variant: Variant) -> None:
                 name, _, value = line.partition("=")
                 wanted[name] = value
     out.mkdir(parents=True, exist_ok=True)
+    if variant.processor:
+        # Debian's Makefile reads it, also when modules are built.
+        (out / ".kernelvariables").write_text(f"override ARCH = {variant.arch}\n"
+                                              f"override CROSS_COMPILE = {variant.prefix}\n",
+                                              encoding="utf-8")
     # "=n" means nothing to kconfig.
     text = "".join(f"# {n} is not set\n" if v == "n" else f"{n}={v}\n" for n, v in wanted.items())
     environment = _environment()

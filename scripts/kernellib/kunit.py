@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-"""The KUnit suites, in one UML kernel, and the tests of these tests."""
+"""The KUnit suites, in one kernel, and the tests of these tests.
+
+The kernel is UML's, or one of another processor, emulated.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -16,11 +20,12 @@ import splat  # noqa: E402
 
 from checklib import junit  # noqa: E402
 
-from . import build, coverage, ktap, uml  # noqa: E402
+from . import build, coverage, emulator, ktap, uml  # noqa: E402
 
 SCRIPT = build.TOP / "tests/kernel/kunit.sh"
 MARK = re.compile(r"openipoib-kunit: (begin|end|cannot load) (\S+)")
 LIMIT_SECONDS = 600
+EMULATED_SECONDS = 3600
 
 # What each planted fault has to be found by: a kind of splat, or a result.
 PLANTED = {
@@ -45,8 +50,7 @@ def kunit_module(tree: Path) -> Path:
     raise build.BuildError(f"no kunit.ko in {tree}")
 
 
-def boot(tree: Path, modules: list[Path], out: Path, covered: bool) -> int:
-    """Load the modules in a fresh kernel; uml-run's exit status."""
+def _boot_uml(tree: Path, modules: list[Path], out: Path, covered: bool) -> int:
     # Nothing in a suite waits for real time; what waits does so at once.
     command = [str(uml.RUN), "--quiet", "--clock", "jump", "--kernel", str(tree), "--out", str(out),
                "--timeout", str(LIMIT_SECONDS)]
@@ -56,6 +60,27 @@ def boot(tree: Path, modules: list[Path], out: Path, covered: bool) -> int:
     out.mkdir(parents=True, exist_ok=True)
     with open(out / "run.log", "w", encoding="utf-8") as log:
         return subprocess.run(command, stdout=log, stderr=log, check=False).returncode
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """What a run boots, again and again.
+
+    tree:    that it was built in
+    results: folder for what it leaves
+    variant: which it is, if it is another processor's
+    """
+
+    tree: Path
+    results: Path
+    variant: build.Variant | None = None
+
+    def boot(self, modules: list[Path], out: Path, covered: bool = False) -> int:
+        """Load the modules in a fresh kernel; the exit status of uml-run, or as it would be."""
+        if self.variant is None:
+            return _boot_uml(self.tree, modules, out, covered)
+        return emulator.boot(self.variant, [kunit_module(self.tree), *modules], SCRIPT, out,
+                             EMULATED_SECONDS)
 
 
 def _sections(console: str) -> dict[str, list[str]]:
@@ -97,7 +122,7 @@ def evaluate(out: Path, modules: list[Path], status: int) -> list[junit.Case]:
                   for leak in found[:5]]
     if status and not (status == 97 and seen):
         cases.append(junit.Case("kunit.kernel", junit.FAILED,
-                                f"uml-run: status {status}, see {out}/run.log"))
+                                f"status {status}, see {out}/run.log"))
     return cases
 
 
@@ -115,15 +140,15 @@ def _caught(name: str, cases: list[junit.Case]) -> str:
     return "; ".join(f"{c.name}: {c.reason}" for c in failed) or "nothing"
 
 
-def check_planted(tree: Path, modules: list[Path]) -> list[junit.Case]:
+def check_planted(kernel: Kernel, modules: list[Path]) -> list[junit.Case]:
     """Each planted fault turns a run of its own red, for the reason it should."""
     missing = set(PLANTED) ^ {m.stem for m in modules}
     cases = [junit.Case(f"planted.{name}", junit.FAILED, "not built, or not expected")
              for name in sorted(missing)]
 
     def one(module: Path) -> junit.Case:
-        out, start = uml.RESULTS / f"planted-{module.stem}", time.monotonic()
-        caught = _caught(module.stem, evaluate(out, [module], boot(tree, [module], out, False)))
+        out, start = kernel.results / f"planted-{module.stem}", time.monotonic()
+        caught = _caught(module.stem, evaluate(out, [module], kernel.boot([module], out)))
         wanted = PLANTED.get(module.stem, "")
         good = caught == wanted
         return junit.Case(f"planted.{module.stem}", junit.PASSED if good else junit.FAILED,
@@ -134,14 +159,14 @@ def check_planted(tree: Path, modules: list[Path]) -> list[junit.Case]:
         return cases + list(pool.map(one, modules))
 
 
-def _suites(args, tree: Path, mirror: Path) -> list[junit.Case]:
+def _suites(args, kernel: Kernel, mirror: Path) -> list[junit.Case]:
     """Build and run the suites of the command line."""
-    modules = [m for m in compile_suites(tree, mirror, "", args.coverage)
+    modules = [m for m in compile_suites(kernel.tree, mirror, "", args.coverage)
                if fnmatch(m.stem, args.filter) or args.filter in m.stem]
     if not modules:
         return []
-    out, start = uml.RESULTS / "kunit", time.monotonic()
-    cases = evaluate(out, modules, boot(tree, modules, out, args.coverage))
+    out, start = kernel.results / "kunit", time.monotonic()
+    cases = evaluate(out, modules, kernel.boot(modules, out, args.coverage))
     for module in modules:
         prefix = module.stem.removesuffix("_kunit")
         mine = [c for c in cases if c.name.startswith((prefix + ".", module.stem))]
@@ -153,18 +178,34 @@ def _suites(args, tree: Path, mirror: Path) -> list[junit.Case]:
     return cases
 
 
-def run(args) -> int:
-    tree = uml.kernel(args)
+def _kernel(args) -> Kernel:
+    """The kernel of the command line, built if need be."""
+    variant = build.VARIANTS.get(args.kernel)
+    if not variant or not variant.processor:
+        return Kernel(uml.kernel(args), uml.RESULTS)
+    if args.coverage:
+        raise build.BuildError("lines are counted on UML alone")
+    emulator.provide(variant)
+    return Kernel(build.build(variant).resolve(), emulator.RESULTS / variant.name, variant)
+
+
+def cases(args) -> list[junit.Case]:
+    """What the run of the command line comes to."""
+    kernel = _kernel(args)
     with uml.exclusive():
-        mirror = uml.modules(tree)
-        cases = _suites(args, tree, mirror)
+        mirror = uml.modules(kernel.tree)
+        found = _suites(args, kernel, mirror)
         if not args.no_planted and args.filter in ("*", "planted"):
-            cases += check_planted(tree, compile_suites(tree, mirror, "planted", False))
-    return junit.finish("kunit", cases, args.junit)
+            found += check_planted(kernel, compile_suites(kernel.tree, mirror, "planted", False))
+    return found
+
+
+def run(args) -> int:
+    return junit.finish("kunit", cases(args), args.junit)
 
 
 def add_arguments(parser) -> None:
-    uml.add_arguments(parser)
+    uml.add_arguments(parser, [name for name, variant in build.VARIANTS.items() if variant.processor])
     parser.add_argument("--filter", default="*", metavar="P", help="only modules of this name")
     parser.add_argument("--no-planted", action="store_true", help="without the tests of the tests")
     parser.add_argument("--coverage", action="store_true",

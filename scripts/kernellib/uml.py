@@ -16,9 +16,11 @@ LENDER = build.TOP / "tests/kernel/lender"
 USUAL = "uml"   # kernel
 
 
-def add_arguments(parser) -> None:
+def add_arguments(parser, others=()) -> None:
+    """@others: kernels that are not UML's and can be run, too."""
+    names = ", ".join(("uml", "uml-6.12", *others))
     parser.add_argument("--kernel", metavar="NAME|TREE", default=USUAL,
-                        help="uml, uml-6.12 or the build tree of another one (default: uml)")
+                        help=f"{names} or the build tree of another UML one (default: uml)")
     parser.add_argument("--junit", metavar="FILE", help="write the results there as well")
 
 
@@ -55,7 +57,9 @@ def modules(tree: Path) -> Path:
 
 def compile_modules(tree: Path, place: Path, *words: str) -> list[Path]:
     """Build the modules of a folder in what modules() has returned; their files."""
-    done = subprocess.run(["make", "-s", "-C", str(tree), f"M={place}", "ARCH=um", "-j2", "modules",
+    # The tree of another processor's kernel says itself what it is.
+    arch = [] if (tree / ".kernelvariables").exists() else ["ARCH=um"]
+    done = subprocess.run(["make", "-s", "-C", str(tree), f"M={place}", *arch, "-j2", "modules",
                            *words],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # shellcheck shell=bash
-# Load KUnit modules one after another; the results are in the kernel's log.
+# Load KUnit modules one after another; the results are in the kernel's log. Also for busybox's
+# sh, to which [[ is a command like others: what may be empty has to be quoted.
 # usage: kunit.sh KUNIT_KO MODULE_KO...
 set -u
 debug=/sys/kernel/debug
@@ -19,7 +20,7 @@ for module; do
 	rmmod "$name"
 	echo "openipoib-kunit: end $name" >/dev/kmsg
 done
-if [[ -n ${GCOV_OUT:-} ]]; then
+if [[ -n "${GCOV_OUT:-}" ]]; then
 	cd $debug/gcov || exit 1
 	find . -name '*.gcda' | while read -r path; do
 		cat "$path" >"/run/out/$(basename "$path")"

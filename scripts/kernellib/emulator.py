@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""Kernels of other processors, emulated by QEMU, that load the KUnit suites.
+
+The machine has a processor, memory and a console, and boots into an archive that holds a
+static busybox of its processor, tests/kernel/processor-init and the modules. Results come by
+the console. Its clock counts instructions and goes to the next timer whenever nothing runs.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import splat  # noqa: E402
+
+from lablib import debian, debian_suite  # noqa: E402
+from lablib.error import LabError  # noqa: E402
+from lablib.initramfs import Archive  # noqa: E402
+from lablib.qemu import die_with_parent  # noqa: E402
+
+from . import build  # noqa: E402
+
+RESULTS = build.TOP / "build/emulated"
+INIT = build.TOP / "tests/kernel/processor-init"
+MEMORY = "1024M"
+# Said of the modules, and by INIT of what it has found
+STATUS = re.compile(r"openipoib-kunit: status (\d+)$")
+LEAK = re.compile(r"openipoib-leak: (.*)$")
+EXIT_SPLAT, EXIT_TIMEOUT, EXIT_DIED = 97, 98, 99    # as uml-run has them
+BUSYBOX = "busybox-static"
+SUITE = "bookworm"      # of Debian, for its busybox
+BOXES = build.CACHE / "busybox"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What QEMU emulates: its program and options, and what the kernel calls the console."""
+
+    program: str
+    options: tuple[str, ...]
+    console: str
+
+
+# By Debian's names of processors
+MACHINES = {
+    "arm64": Machine("qemu-system-aarch64", ("-M", "virt", "-cpu", "cortex-a57"), "ttyAMA0"),
+    "s390x": Machine("qemu-system-s390x", ("-M", "s390-ccw-virtio"), "ttysclp0"),
+}
+
+
+def _say(line: str) -> None:
+    print(f"test-kernel: {line}", flush=True)
+
+
+def busybox(processor: str) -> Path:
+    """A static busybox for @processor, from Debian's package, which is not installed."""
+    place = BOXES / processor
+    with debian.locked(BOXES, _say):
+        if place.exists():
+            return place
+        with tempfile.TemporaryDirectory(prefix=debian.UNFINISHED, dir=BOXES) as name:
+            folder = Path(name)
+            _say(f"downloading {BUSYBOX} of {SUITE} for {processor}")
+            try:
+                apt = debian_suite.Apt(SUITE, folder, processor)
+                apt.get("update")
+                apt.get("download", f"{BUSYBOX}:{processor}", cwd=folder)
+                (package,) = folder.glob("*.deb")
+                debian.run(["dpkg-deb", "-x", package, folder / "root"])
+            except LabError as error:
+                raise build.BuildError(f"no {BUSYBOX} for {processor} can be had: {error}") from None
+            (folder / "root/bin/busybox").rename(place)
+    return place
+
+
+def provide(variant: build.Variant) -> None:
+    """See that what builds and boots @variant is here. BuildError says what cannot be had."""
+    for program in (f"{variant.prefix}gcc", MACHINES[variant.processor].program):
+        if not shutil.which(program):
+            raise build.BuildError(f"no {program} for the kernel {variant.name} "
+                                   "(scripts/bootstrap features)")
+    busybox(variant.processor)
+
+
+def _archive(program: Path, modules: list[Path], script: Path) -> bytes:
+    """What the kernel boots into."""
+    archive = Archive()
+    for name in ("bin", "dev", "proc", "sys", "lib"):
+        archive.folder(name)
+    archive.device("dev/console", 5, 1)
+    archive.file("init", INIT.read_bytes(), 0o755)
+    archive.file("kunit.sh", script.read_bytes())
+    archive.file("bin/busybox", program.read_bytes(), 0o755)
+    for path in modules:
+        archive.file(f"lib/{path.name}", path.read_bytes())
+    archive.file("order", "".join(f"/lib/{path.name}\n" for path in modules).encode())
+    return archive.bytes()
+
+
+def command(variant: build.Variant, image: Path, out: Path) -> list[str]:
+    """QEMU's command line."""
+    machine = MACHINES[variant.processor]
+    return [machine.program, *machine.options, "-m", MEMORY, "-nodefaults", "-no-user-config",
+            "-display", "none", "-no-reboot", "-accel", "tcg", "-icount", "shift=0,sleep=off",
+            "-chardev", f"file,id=console,path={out}/console", "-serial", "chardev:console",
+            "-kernel", str(image), "-initrd", str(out / "initramfs"),
+            "-append", f"console={machine.console} ignore_loglevel printk.devkmsg=on panic=-1 "
+                       "rdinit=/init"]
+
+
+def judge(out: Path, trouble: bool) -> int:
+    """The exit status that uml-run would have, by the console; leaves there what kmemleak said."""
+    lines = (out / "console").read_text(encoding="utf-8", errors="replace").splitlines()
+    said = [splat.message(line) for line in lines]
+    leaks = [found[1] for line in said if (found := LEAK.match(line))]
+    (out / "kmemleak").write_text("".join(f"{line}\n" for line in leaks), encoding="utf-8")
+    status = next((int(found[1]) for line in said if (found := STATUS.match(line))), None)
+    if trouble:
+        return EXIT_TIMEOUT
+    if status is None:
+        return EXIT_DIED
+    return EXIT_SPLAT if splat.scan(lines) or splat.scan(leaks) else status
+
+
+def boot(variant: build.Variant, modules: list[Path], script: Path, out: Path, seconds: float) -> int:
+    """Have the kernel run @script, which loads the modules. The exit status is uml-run's."""
+    out.mkdir(parents=True, exist_ok=True)
+    for stale in ("console", "kmemleak"):
+        (out / stale).unlink(missing_ok=True)
+    (out / "initramfs").write_bytes(_archive(busybox(variant.processor), modules, script))
+    (out / "console").touch()       # also if QEMU does not start
+    late = False
+    with open(out / "run.log", "w", encoding="utf-8") as log:
+        try:
+            done = subprocess.run(command(variant, build.tree(variant) / variant.image, out),
+                                  stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False,
+                                  timeout=seconds, preexec_fn=die_with_parent)
+            print(f"{done.args[0]}: status {done.returncode}", file=log)
+        except subprocess.TimeoutExpired:
+            late = True
+            print(f"not finished after {seconds:g} s", file=log)
+        finally:
+            (out / "initramfs").unlink()
+    return judge(out, late)
