@@ -18,7 +18,7 @@ USUAL = "uml"   # kernel
 
 def add_arguments(parser, others=()) -> None:
     """@others: kernels that are not UML's and can be run, too."""
-    names = ", ".join(("uml", "uml-6.12", *others))
+    names = ", ".join(("uml", "uml-6.12", "uml-7.3", *others))
     parser.add_argument("--kernel", metavar="NAME|TREE", default=USUAL,
                         help=f"{names} or the build tree of another UML one (default: uml)")
     parser.add_argument("--junit", metavar="FILE", help="write the results there as well")
