@@ -81,7 +81,9 @@ dropped() {
 	tc -s qdisc show dev ib0 | sed -n "/ parent :$(($1 + 1)) /{n; s/.*(dropped \([0-9]*\),.*/\1/p}"
 }
 
-# Of queues that have more to send than they can, each sends about as much.
+# Of queues that have more to send than they can, each gets its turns at the room for
+# connections. How much room a turn finds is chance, but it adds up to no third of another's:
+# without turns, a queue sends little more than what waits in it when the flood ends.
 fair() {
 	local queue most=0
 	local -a lost before after
@@ -89,7 +91,7 @@ fair() {
 	for queue in "${!before[@]}"; do
 		lost[queue]=$(dropped $queue)
 	done
-	"$STACK/flows.py" flood 10.0.0.2 4001 $FLOWS 400
+	"$STACK/flows.py" flood 10.0.0.2 4001 $FLOWS 800
 	mapfile -t after < <(sent)
 	for queue in "${!after[@]}"; do
 		((after[queue] -= before[queue], lost[queue] = $(dropped $queue) - lost[queue])) || true
@@ -97,7 +99,7 @@ fair() {
 	done
 	echo "packets of each queue: ${after[*]}, dropped: ${lost[*]}"
 	for queue in "${!after[@]}"; do
-		((!lost[queue] || after[queue] > most / 2)) || fail "queue $queue starves"
+		((!lost[queue] || after[queue] > most / 3)) || fail "queue $queue starves"
 	done
 }
 
