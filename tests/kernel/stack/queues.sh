@@ -81,9 +81,10 @@ dropped() {
 	tc -s qdisc show dev ib0 | sed -n "/ parent :$(($1 + 1)) /{n; s/.*(dropped \([0-9]*\),.*/\1/p}"
 }
 
-# Of queues that have more to send than they can, each gets its turns at the room for
-# connections. How much room a turn finds is chance, but it adds up to no third of another's:
-# without turns, a queue sends little more than what waits in it when the flood ends.
+# Of queues that have more to send than they can, each sends more than a third of what the
+# busiest one sends. They take turns at the room for connections, and how much room a turn
+# finds is chance. Without turns, a queue sends little more than what waits in it when the
+# flood ends.
 fair() {
 	local queue most=0
 	local -a lost before after
