@@ -185,6 +185,14 @@ def test_one_red_suite_among_green_ones(folder):
         (2, "1 passed, 1 failed, 0 skipped")
 
 
+def test_what_failed_is_named_last(folder):
+    bad = results(folder, PASSED, FAILED)
+    said, _ = start(folder, f"fake|30|{bad}; exit 2").communicate(timeout=60)
+    lines = said.splitlines()
+    assert lines[-5:] == ["", "failed:", "  fake: s.b: broken", "",
+                          "1 passed, 1 failed, 0 skipped"]
+
+
 def wait_for(path):
     deadline = time.monotonic() + 30
     while not (path.exists() and path.read_text().endswith("\n")):
