@@ -152,3 +152,16 @@ def test_sources_that_are_not_there_hide_no_other_kernel(monkeypatch, tmp_path, 
     shown = capsys.readouterr().out
     assert "uml-6.12 not built        no linux-source-6.12\n" in shown
     assert all(f"\n{name} " in f"\n{shown}" for name in build.VARIANTS)
+
+
+@pytest.mark.parametrize("has_few", (True, False))
+def test_registers_of_any_host(tmp_path, has_few):
+    """A Linux that asks the host for the size of its registers stays as it is."""
+    place = tmp_path / build.REGISTERS
+    place.parent.mkdir(parents=True)
+    text = f"before\n\t{build.FEW_REGISTERS}\nafter\n" if has_few else "it asks\n"
+    place.write_text(text, encoding="utf-8")
+    for _ in range(2):
+        build.enlarge_registers(tmp_path)
+        assert place.read_text(encoding="utf-8") == \
+            text.replace(build.FEW_REGISTERS, build.ENOUGH_REGISTERS)
