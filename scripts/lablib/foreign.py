@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""Packages of Debian's for another processor, with all that they depend on, unpacked.
+
+Nothing of them runs on this machine: their scripts would have to. They are the root file
+system of guests of that processor, or what programs for it are compiled and linked against.
+A folder is CACHE/foreign/<suite>-<processor>-<digest of the packages' names>, laid out as
+from /, and may be removed.
+"""
+
+import hashlib
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from . import debian, debian_suite
+from .error import LabError
+from .place import CACHE
+
+FOLDER = CACHE / "foreign"
+# Folders that are links to those of /usr before anything is unpacked, as Debian has them
+MERGED = ("bin", "lib", "lib32", "lib64", "sbin")
+# Where programs look for users and groups, and what has the first of them
+ACCOUNTS = {"passwd": "passwd.master", "group": "group.master"}
+
+
+def _download(suite, processor, packages, folder):
+    """Files of @packages and of what they depend on."""
+    apt = debian_suite.Apt(suite, folder, processor)
+    apt.get("update")
+    apt.get("install", "--download-only", "--no-install-recommends", "--yes",
+            *(f"{package}:{processor}" for package in packages))
+    return sorted(folder.glob("apt/cache/archives/*.deb"))
+
+
+def _unpack(files, root):
+    """Unpack packages into the folder @root, which is made."""
+    for name in MERGED:
+        (root / "usr" / name).mkdir(parents=True)
+        (root / name).symlink_to(f"usr/{name}")
+    for file in files:
+        # --keep-directory-symlink: a package that has /bin must not replace the link.
+        debian.run(["sh", "-c", 'dpkg-deb --fsys-tarfile "$0" | '
+                    'tar -x -C "$1" --keep-directory-symlink --no-same-owner', file, root])
+    for name, master in ACCOUNTS.items():
+        origin = root / "usr/share/base-passwd" / master
+        if origin.exists():
+            shutil.copy(origin, root / "etc" / name)
+
+
+def _mend_links(root):
+    """Have absolute links point below @root, since it is used from outside."""
+    for path in root.rglob("*"):
+        if path.is_symlink() and os.path.isabs(target := os.readlink(path)):
+            inside = root / target.lstrip("/")
+            path.unlink()
+            path.symlink_to(os.path.relpath(inside, path.parent))
+
+
+def provide(suite, processor, packages, progress):
+    """The folder with @packages of @suite for @processor, by Debian's names; made if missing.
+
+    Raises LabError with what apt said if they cannot be had.
+    """
+    names = hashlib.sha256("\n".join(sorted(packages)).encode()).hexdigest()[:12]
+    target = FOLDER / f"{suite}-{processor}-{names}"
+    with debian.locked(FOLDER, progress):
+        if target.exists():
+            return target
+        with tempfile.TemporaryDirectory(prefix=debian.UNFINISHED, dir=FOLDER) as name:
+            folder = Path(name)
+            progress(f"downloading packages of {suite} for {processor}")
+            files = _download(suite, processor, packages, folder)
+            if not files:
+                raise LabError(f"apt has downloaded nothing of {', '.join(packages)}")
+            progress(f"unpacking {len(files)} packages into {target}")
+            (folder / "root").mkdir()
+            _unpack(files, folder / "root")
+            _mend_links(folder / "root")
+            (folder / "root").rename(target)
+    return target
