@@ -12,14 +12,12 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import splat  # noqa: E402
 
-from lablib import debian, debian_suite  # noqa: E402
+from lablib import busybox, machine  # noqa: E402
 from lablib.error import LabError  # noqa: E402
 from lablib.initramfs import Archive  # noqa: E402
 from lablib.qemu import die_with_parent  # noqa: E402
@@ -33,59 +31,26 @@ MEMORY = "1024M"
 STATUS = re.compile(r"openipoib-kunit: status (\d+)$")
 LEAK = re.compile(r"openipoib-leak: (.*)$")
 EXIT_SPLAT, EXIT_TIMEOUT, EXIT_DIED = 97, 98, 99    # as uml-run has them
-BUSYBOX = "busybox-static"
-SUITE = "bookworm"      # of Debian, for its busybox
-BOXES = build.CACHE / "busybox"
-
-
-@dataclass(frozen=True)
-class Machine:
-    """What QEMU emulates: its program and options, and what the kernel calls the console."""
-
-    program: str
-    options: tuple[str, ...]
-    console: str
-
-
-# By Debian's names of processors
-MACHINES = {
-    "arm64": Machine("qemu-system-aarch64", ("-M", "virt", "-cpu", "cortex-a57"), "ttyAMA0"),
-    "s390x": Machine("qemu-system-s390x", ("-M", "s390-ccw-virtio"), "ttysclp0"),
-}
 
 
 def _say(line: str) -> None:
     print(f"test-kernel: {line}", flush=True)
 
 
-def busybox(processor: str) -> Path:
-    """A static busybox for @processor, from Debian's package, which is not installed."""
-    place = BOXES / processor
-    with debian.locked(BOXES, _say):
-        if place.exists():
-            return place
-        with tempfile.TemporaryDirectory(prefix=debian.UNFINISHED, dir=BOXES) as name:
-            folder = Path(name)
-            _say(f"downloading {BUSYBOX} of {SUITE} for {processor}")
-            try:
-                apt = debian_suite.Apt(SUITE, folder, processor)
-                apt.get("update")
-                apt.get("download", f"{BUSYBOX}:{processor}", cwd=folder)
-                (package,) = folder.glob("*.deb")
-                debian.run(["dpkg-deb", "-x", package, folder / "root"])
-            except LabError as error:
-                raise build.BuildError(f"no {BUSYBOX} for {processor} can be had: {error}") from None
-            (folder / "root/bin/busybox").rename(place)
-    return place
+def _busybox(variant: build.Variant) -> Path:
+    try:
+        return busybox.fetch(variant.processor, _say)
+    except LabError as error:
+        raise build.BuildError(str(error)) from None
 
 
 def provide(variant: build.Variant) -> None:
     """See that what builds and boots @variant is here. BuildError says what cannot be had."""
-    for program in (f"{variant.prefix}gcc", MACHINES[variant.processor].program):
+    for program in (f"{variant.prefix}gcc", machine.MACHINES[variant.processor].program):
         if not shutil.which(program):
             raise build.BuildError(f"no {program} for the kernel {variant.name} "
                                    "(scripts/bootstrap features)")
-    busybox(variant.processor)
+    _busybox(variant)
 
 
 def _archive(program: Path, modules: list[Path], script: Path) -> bytes:
@@ -105,12 +70,12 @@ def _archive(program: Path, modules: list[Path], script: Path) -> bytes:
 
 def command(variant: build.Variant, image: Path, out: Path) -> list[str]:
     """QEMU's command line."""
-    machine = MACHINES[variant.processor]
-    return [machine.program, *machine.options, "-m", MEMORY, "-nodefaults", "-no-user-config",
-            "-display", "none", "-no-reboot", "-accel", "tcg", "-icount", "shift=0,sleep=off",
+    emulated = machine.MACHINES[variant.processor]
+    return [*emulated.command("tcg"), "-m", MEMORY, "-nodefaults", "-no-user-config",
+            "-display", "none", "-no-reboot", "-icount", "shift=0,sleep=off",
             "-chardev", f"file,id=console,path={out}/console", "-serial", "chardev:console",
             "-kernel", str(image), "-initrd", str(out / "initramfs"),
-            "-append", f"console={machine.console} ignore_loglevel printk.devkmsg=on panic=-1 "
+            "-append", f"console={emulated.console} ignore_loglevel printk.devkmsg=on panic=-1 "
                        "rdinit=/init"]
 
 
@@ -133,7 +98,7 @@ def boot(variant: build.Variant, modules: list[Path], script: Path, out: Path, s
     out.mkdir(parents=True, exist_ok=True)
     for stale in ("console", "kmemleak"):
         (out / stale).unlink(missing_ok=True)
-    (out / "initramfs").write_bytes(_archive(busybox(variant.processor), modules, script))
+    (out / "initramfs").write_bytes(_archive(_busybox(variant), modules, script))
     (out / "console").touch()       # also if QEMU does not start
     late = False
     with open(out / "run.log", "w", encoding="utf-8") as log:

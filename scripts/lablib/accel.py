@@ -13,9 +13,10 @@ import subprocess
 import time
 from pathlib import Path
 
-from .initramfs import PROBE_MARK
-from .qemu import BINARY
+from . import machine
+from .debian_suite import HERE
 from .error import LabError
+from .initramfs import PROBE_MARK
 from .state import BUILD
 
 PROBE_SECONDS = 6
@@ -28,11 +29,12 @@ def _boot_id():
 
 def _probe(kernel, initramfs):
     """Boot @kernel on KVM as far as @initramfs."""
-    command = ["timeout", "-s", "KILL", str(PROBE_SECONDS), BINARY, "-M", "q35", "-accel", "kvm",
-               "-cpu", "host", "-m", "512", "-nodefaults", "-display", "none", "-no-reboot",
+    emulated = machine.of(HERE)
+    command = ["timeout", "-s", "KILL", str(PROBE_SECONDS), *emulated.command("kvm", "host"),
+               "-m", "512", "-nodefaults", "-display", "none", "-no-reboot",
                "-serial", "stdio", "-kernel", str(kernel.image),
                "-initrd", str(initramfs),
-               "-append", "console=ttyS0 quiet panic=-1 lab.probe"]
+               "-append", f"console={emulated.console} quiet panic=-1 lab.probe"]
     try:
         result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True,
                                 timeout=PROBE_SECONDS + 2, check=False)
@@ -63,6 +65,8 @@ def choose(wish, kernel, initramfs):
     """'kvm' or 'tcg', and why."""
     if wish == "tcg":
         return "tcg", "as asked"
+    if kernel.processor != HERE:
+        return "tcg", f"for {kernel.processor}"
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
         if wish == "kvm":
             raise LabError("--accel kvm: no access to /dev/kvm", code=1)

@@ -6,6 +6,8 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from pathlib import Path
 
 from . import accel, client, daemon, fabric, initramfs, layer, place, splats, state
+from . import root as root_of_guests
+from .debian_suite import HERE
 from .plan import IB_MTU_CODES
 from .error import LabError
 
@@ -31,26 +33,46 @@ class Progress:
             print(f"[{time.monotonic() - self.start:6.1f} s] {message}", flush=True)
 
 
-def prepare(plan, kernel, progress):
-    """Build what the guests boot: modules, layers, initramfs."""
-    with state.building(), ThreadPoolExecutor() as pool:
-        image = initramfs.build(kernel)
-        chosen = pool.submit(accel.choose, plan["options"]["accel"], kernel, image)
+def _shared_modules(kernel):
+    """The folder that guests get the kernel's own modules from, unless their root has them."""
+    if kernel.modules is None or kernel.is_installed:
+        return None
+    # Resolved: build/kernels/<name> may come to mean another kernel while guests run.
+    return str((kernel.modules / "kernel").resolve())
+
+
+def _prepare(hosts, kernel, wish, progress):
+    """Build what these hosts boot with @kernel: modules, layers, initramfs."""
+    with ThreadPoolExecutor() as pool:
+        image = initramfs.build(kernel, progress)
+        chosen = pool.submit(accel.choose, wish, kernel, image)
         progress(f"modules for {kernel.release}")
         modules = layer.build_modules(kernel)
         progress("layers over the root file system")
-        drivers = {host["driver"] for host in plan["hosts"]}
+        drivers = {host["driver"] for host in hosts}
         layers = dict(zip(drivers, pool.map(lambda d: layer.build(kernel, d, modules), drivers),
                           strict=True))
+        root = root_of_guests.provide(kernel.processor, progress)
+        accelerator, why = chosen.result()
+    for host in hosts:
+        host |= {"image": str(kernel.image), "initramfs": str(image), "root": str(root),
+                 "layer": str(layers[host["driver"]]), "modules": _shared_modules(kernel),
+                 # Of this machine's root they are there anyway.
+                 "sources": None if kernel.processor == HERE else str(place.SOURCES),
+                 "accel": accelerator}
+    progress(f"emulation: {accelerator} ({why})")
+
+
+def prepare(plan, kernels, progress):
+    """Build what the guests boot; @kernels: of each host, by name."""
+    with state.building():
+        for kernel in dict.fromkeys(kernels.values()):
+            hosts = [host for host in plan["hosts"] if kernels[host["name"]] == kernel]
+            _prepare(hosts, kernel, plan["options"]["accel"], progress)
         if plan["topology"] is not None:
             progress("ibfabric")
             place.provide(fabric.PROGRAMS)
             plan["options"]["ibfabric"] = str(place.BIN / "ibfabric")
-        plan["options"]["accel"], why = chosen.result()
-        for host in plan["hosts"]:
-            host |= {"image": str(kernel.image), "initramfs": str(image),
-                     "layer": str(layers[host["driver"]])}
-    progress(f"emulation: {plan['options']['accel']} ({why})")
 
 
 def _managed_ports(plan):
@@ -139,12 +161,12 @@ def explain(plan):
     return "\n".join(lines)
 
 
-def up(plan, kernel, progress):
+def up(plan, kernels, progress):
     """Bring the lab up. Raises LabError with the reason if it cannot."""
     state.logs().mkdir(parents=True, exist_ok=True)
     for host in plan["hosts"]:
         Path(host["console"]).unlink(missing_ok=True)
-    prepare(plan, kernel, progress)
+    prepare(plan, kernels, progress)
     state.write("lab.json", {"hosts": [h["name"] for h in plan["hosts"]],
                              "consoles": {h["name"]: h["console"] for h in plan["hosts"]},
                              "kernel": plan["kernel"], "ib_mtu": plan["ib_mtu"],

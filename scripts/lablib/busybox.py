@@ -2,18 +2,24 @@
 """The busybox of the guests' initramfs: one that needs no shared library there.
 
 Distributions have it under two names and in several places, and some link the one that is
-called busybox dynamically.
+called busybox dynamically. That of another processor comes from Debian's package, which is
+not installed.
 """
 
 import struct
+import tempfile
 from pathlib import Path
 
+from . import debian, debian_suite
 from .error import LabError
-from .place import IS_INSTALLED
+from .place import CACHE, IS_INSTALLED
 
 PLACES = [Path(folder, name) for name in ("busybox", "busybox-static")
           for folder in ("/bin", "/usr/bin", "/sbin", "/usr/sbin")]
 PT_INTERP = 3
+PACKAGE = "busybox-static"
+SUITE = "bookworm"
+FETCHED = CACHE / "busybox"
 
 
 def _word(data, form, offset):
@@ -37,8 +43,29 @@ def interpreter(path):
     return None
 
 
+def fetch(processor, progress):
+    """The busybox for @processor, by Debian's name of it; LabError if it cannot be had."""
+    place = FETCHED / processor
+    with debian.locked(FETCHED, progress):
+        if place.exists():
+            return place
+        with tempfile.TemporaryDirectory(prefix=debian.UNFINISHED, dir=FETCHED) as name:
+            folder = Path(name)
+            progress(f"downloading {PACKAGE} of {SUITE} for {processor}")
+            try:
+                apt = debian_suite.Apt(SUITE, folder, processor)
+                apt.get("update")
+                apt.get("download", f"{PACKAGE}:{processor}", cwd=folder)
+                (package,) = folder.glob("*.deb")
+                debian.run(["dpkg-deb", "-x", package, folder / "root"])
+            except LabError as error:
+                raise LabError(f"no {PACKAGE} for {processor} can be had: {error}") from None
+            (folder / "root/bin/busybox").rename(place)
+    return place
+
+
 def find():
-    """A busybox that is linked statically; LabError says what to install if there is none."""
+    """This machine's that is linked statically; LabError says what to install if there is none."""
     others = []
     for path in filter(Path.is_file, PLACES):
         try:
@@ -52,4 +79,4 @@ def find():
     what = "; ".join(others) or f"there is no {PLACES[0]}"
     how = "" if IS_INSTALLED else ", as scripts/bootstrap does or says"
     raise LabError(f"the guests start with a busybox that is linked statically: {what}. "
-                   f"Install the package busybox-static (on Fedora busybox){how}", code=1)
+                   f"Install the package {PACKAGE} (on Fedora busybox){how}", code=1)

@@ -81,10 +81,13 @@ def parser():
     up.add_argument("--first", type=int, metavar="N",
                     help="number of the first host (default 1, with --join 9): labs of one "
                          "subnet have different hosts")
-    up.add_argument("--kernel", metavar="K",
-                    help="6.1, 6.12 or 7.3, Debian's, or the newest of a suite of Debian's (sid), "
+    up.add_argument("--kernel", action="append", default=[], metavar="[HOST=]K",
+                    help="of all hosts or of one; may be repeated: "
+                         "6.1, 6.12 or 7.3, Debian's, or the newest of a suite of Debian's (sid), "
                          "fetched if there is none (default: the series that this distribution "
-                         "has, or else 6.1); a release; FILE.deb, the package of an image, with "
+                         "has, or else 6.1), and with :arm64 or :s390x behind it for that "
+                         "processor, which is emulated, on packages of Debian's (6.1:s390x); "
+                         "a release; FILE.deb, the package of an image, with "
                          "those of its modules and headers beside it; test, debug or race "
                          "(scripts/test-kernel); or the path of a kernel build tree")
     up.add_argument("--driver", action="append", default=[], metavar="[HOST=]ours|intree",
@@ -95,7 +98,7 @@ def parser():
                     help="auto (default): hardware virtualisation only if a probe boots with it")
     up.add_argument("--cpus", type=int, default=1, metavar="N",
                     help="CPUs per host (default 1: fastest on two cores; 2 finds more races)")
-    up.add_argument("--cpu", default="max,la57=off", metavar="MODEL", help=argparse.SUPPRESS)
+    up.add_argument("--cpu", default="", metavar="MODEL", help=argparse.SUPPRESS)
     up.add_argument("--memory", type=int, default=1536, metavar="MIB",
                     help="memory per host (default 1536)")
     up.add_argument("--plugin", default="", metavar="FILE[,NAME=VALUE...]",
@@ -130,10 +133,10 @@ def cmd_up(arguments):
     from . import bringup, plan
     progress = bringup.Progress(arguments.quiet)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    document, kernel = plan.make(arguments, progress)
+    document, kernels = plan.make(arguments, progress)
     lock_fd = state.create()
     try:
-        bringup.up(document, kernel, progress)
+        bringup.up(document, kernels, progress)
     except BaseException as error:
         if isinstance(error, LabError):
             print(f"lab: {error}\n{bringup.explain(document)}", file=sys.stderr)

@@ -58,6 +58,11 @@ def parse(name):
     return (suite, arch) if suite in SUITES and (arch == HERE or arch in CROSS) else None
 
 
+def processor(release):
+    """Debian's name of the processor that its kernel @release is for."""
+    return next((arch for arch in CROSS if release.endswith(f"-{FLAVOURS.get(arch, arch)}")), HERE)
+
+
 class Apt:
     """apt with lists of one suite, below a folder that goes afterwards."""
 

@@ -8,24 +8,34 @@ die() { echo "openipoib-init: $*" > /dev/kmsg; echo "openipoib-init: $*"; $B pow
 $B mount -t proc proc /proc
 $B mount -t sysfs sys /sys
 $B mount -t devtmpfs dev /dev
-host=unnamed
+host=unnamed has_modules=no sources=
 for word in $($B cat /proc/cmdline); do
 	case $word in
 	lab.probe) echo "openipoib-probe: booted"; $B poweroff -f ;;
 	lab.host=*) host=${word#lab.host=} ;;
+	lab.modules) has_modules=yes ;;
+	lab.sources=*) sources=${word#lab.sources=} ;;
 	esac
 done
 for module in $($B cat /modules); do
 	$B insmod "$module" || die "cannot load $module"
 done
-$B mount -t 9p -o trans=virtio,version=9p2000.L,msize=524288,cache=loose,ro hostroot /host ||
-	die "cannot mount the host's root"
-$B mount -t 9p -o trans=virtio,version=9p2000.L,msize=524288,cache=loose,ro lablayer /layer ||
-	die "cannot mount the lab's layer"
+share() {
+	$B mount -t 9p -o trans=virtio,version=9p2000.L,msize=524288,cache=loose,ro "$1" "$2" ||
+		die "cannot mount $3"
+}
+share hostroot /host "the root file system"
+share lablayer /layer "the lab's layer"
 $B mount -t tmpfs -o size=75% tmpfs /rw
 $B mkdir -p /rw/upper /rw/work
 $B mount -t overlay -o lowerdir=/layer:/host,upperdir=/rw/upper,workdir=/rw/work overlay /root ||
 	die "cannot mount the overlay"
+[ $has_modules = no ] ||
+	share labmodules "/root/usr/lib/modules/$($B uname -r)/kernel" "the kernel's modules"
+if [ -n "$sources" ]; then
+	$B mkdir -p "/root$sources"
+	share labsources "/root$sources" "the sources"
+fi
 for dir in proc sys dev; do
 	$B mkdir -p /root/$dir
 	$B mount --move /$dir /root/$dir

@@ -13,11 +13,12 @@ import stat
 import subprocess
 from pathlib import Path
 
-from . import busybox
+from . import busybox, machine
+from .debian_suite import HERE
 from .error import LabError
 from .state import BUILD
 
-MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay", "virtio_console", "virtio_net")
+MODULES = ("9pnet_virtio", "9p", "overlay", "virtio_console", "virtio_net")
 PROBE_MARK = "openipoib-probe: booted"  # init.sh prints it
 
 INIT = Path(__file__).with_name("init.sh")
@@ -58,7 +59,7 @@ def module_files(kernel):
         return []
     base = kernel.modules.parents[2]
     files = []
-    for module in MODULES:
+    for module in filter(None, (machine.of(kernel.processor).driver, *MODULES)):
         result = subprocess.run(
             ["/sbin/modprobe", "-d", str(base), "-S", kernel.release, "--show-depends", module],
             capture_output=True, text=True, check=False)
@@ -96,10 +97,11 @@ def _read_module(path):
     return (path.stem, unpack(path)) if unpack else (path.name, path.read_bytes())
 
 
-def build(kernel):
-    """The initramfs for @kernel; made anew only if one of its parts changed."""
+def build(kernel, progress):
+    """The initramfs for @kernel; made again only if one of its parts changed."""
     files = module_files(kernel)
-    program = busybox.find()
+    program = busybox.find() if kernel.processor == HERE else \
+        busybox.fetch(kernel.processor, progress)
     digest = hashlib.sha256(INIT.read_bytes())
     for path in [str(program), *files]:
         status = os.stat(path)

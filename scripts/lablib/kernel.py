@@ -51,6 +51,11 @@ class Kernel:
     headers: Path
 
     @property
+    def processor(self):
+        """Debian's name of the processor that it is for."""
+        return debian_suite.processor(self.release) if self.is_stock else debian_suite.HERE
+
+    @property
     def is_installed(self):
         """Whether its modules are where the guest's root has them anyway."""
         return self.modules == ROOT / "lib/modules" / self.release
@@ -76,11 +81,15 @@ def _roots():
 
 
 def _newest(name, files, what):
-    """The newest of @files, (release, path), whose release is @name or starts with it."""
+    """The newest of @files, (release, path), whose release is @name or starts with it.
+
+    Kernels for other processors count only if the whole of the release is named.
+    """
     if not re.match(r"\d+\.\d+", name):
         raise LabError(f"kernel '{name}': a version such as 6.12, a release, or a path", code=1)
     pattern = re.compile(re.escape(name) + r"([.+-].*)?$")
-    found = [file for file in files if pattern.match(file[0])]
+    found = [file for file in files if pattern.match(file[0])
+             and (file[0] == name or debian_suite.processor(file[0]) == debian_suite.HERE)]
     if not found:
         cure = f"{HERE}/debian-kernel get {name}" if name in debian.SERIES else \
             f"Debian has them in linux-image-{name} and linux-headers-{name}"
@@ -90,8 +99,18 @@ def _newest(name, files, what):
     return [file for file in found if _version_key(file[0]) == best][-1]
 
 
+def _suite_of(name):
+    """@name, or the suite that has the newest kernel of a series for another processor (6.1:arm64)."""
+    series, _, processor = name.partition(":")
+    return f"{debian.SERIES[series]}:{processor}" if processor and series in debian.SERIES else name
+
+
 def find(name):
-    """The kernel a user means by @name: 6.1, a release, a suite of Debian's, or a build tree."""
+    """The kernel a user means by @name: 6.1, a release, a suite of Debian's, or a build tree.
+
+    Of series and suites also that for another processor: 6.1:arm64.
+    """
+    name = _suite_of(name)
     if name in TEST_KERNELS:
         return _from_tree(name, WORK / "kernels" / name)
     if debian_suite.parse(name):
@@ -116,6 +135,7 @@ def provide(name, progress):
     """find(), after fetching a kernel of Debian's, or unpacking a package, that is not here."""
     if name.endswith(package.SUFFIX):
         return find(package.unpack(Path(name), progress))
+    name = _suite_of(name)
     try:
         return find(name)
     except LabError:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 """The layer a guest has over the host's root: our modules and the agent.
 
-A layer holds usr/lib/modules/<release>/ with our modules in updates/, the kernel's
-own by a link (guests see this machine's files at the same paths), and modules.dep and
-its like made by depmod of both, so that `modprobe`, `modinfo` and
-autoload by alias in the guest find ours before the kernel's own. It is made on
+A layer holds usr/lib/modules/<release>/ with our modules in updates/, and modules.dep and
+its like made by depmod of ours and the kernel's own, so that `modprobe`, `modinfo` and
+autoload by alias in the guest find ours before the kernel's own. These are mounted on
+kernel/ there, unless the guest's root has them. It is made on
 the host, where depmod takes a second, not under emulation.
 """
 
@@ -144,8 +144,7 @@ def _build(kernel, driver, modules):
     tree = temporary / "usr/lib/modules" / kernel.release
     (tree / "updates").mkdir(parents=True)
     if kernel.modules is not None and not kernel.is_installed:
-        # Resolved: build/kernels/<name> may come to mean another kernel while guests run.
-        (tree / "kernel").symlink_to((kernel.modules / "kernel").resolve())
+        (tree / "kernel").mkdir()
     for module in chosen:
         shutil.copy(module, tree / "updates")
     _depmod(kernel, staging, tree)

@@ -54,7 +54,8 @@ def _parts(path):
 def _unpack(root, release, image, headers, made_of):
     debian.unpack(image + headers, root)
     if headers:
-        debian_suite.adapt(root, release, root / "libc")
+        prefix = debian_suite.CROSS.get(debian_suite.processor(release), "")
+        debian_suite.adapt(root, release, root / "libc", prefix)
     else:
         build = root / "lib/modules" / release / "build"
         build.unlink(missing_ok=True)

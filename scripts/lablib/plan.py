@@ -9,7 +9,8 @@ from pathlib import Path
 
 from . import debian, fabric
 from . import kernel as kernels
-from . import state
+from . import machine, state
+from .debian_suite import HERE
 from .identity import mac, prefix
 from .layer import DRIVERS
 from .error import LabError
@@ -36,18 +37,39 @@ def _port(lab, number, port):
             "mac": mac(lab, number, port), "ipv4": ipv4(number, port), "ipv6": ipv6(number, port)}
 
 
-def drivers(names, choices):
-    """Each host's driver from choices like ['ours', 'h2=intree']."""
-    result = dict.fromkeys(names, "ours")
-    for choice in sorted(choices, key=lambda c: "=" in c):
-        host, _, driver = choice.rpartition("=")
-        if driver not in DRIVERS:
-            raise LabError(f"--driver {choice}: the driver is one of {', '.join(DRIVERS)}", 1)
-        if host and host not in result:
-            raise LabError(f"--driver {choice}: no host '{host}' "
+def per_host(option, names, choices, default):
+    """What each host gets of choices like ['ours', 'h2=intree']: one for it comes first."""
+    result, own = dict.fromkeys(names, default), {}
+    for choice in choices:
+        host, sign, value = choice.partition("=")
+        if not sign or "/" in host:     # a path may have a = in it
+            result = dict.fromkeys(names, choice)
+        elif host in result:
+            own[host] = value
+        else:
+            raise LabError(f"{option} {choice}: no host '{host}' "
                            f"(there are: {', '.join(names)})", 1)
-        result.update({host: driver} if host else dict.fromkeys(names, driver))
+    return result | own
+
+
+def drivers(names, choices):
+    """Each host's driver."""
+    result = per_host("--driver", names, choices, "ours")
+    for driver in result.values():
+        if driver not in DRIVERS:
+            raise LabError(f"--driver: '{driver}' is no driver: one of {', '.join(DRIVERS)}", 1)
     return result
+
+
+def _kernels(names, choices, progress):
+    """Each host's kernel, and what the user calls it."""
+    called = per_host("--kernel", names, choices, None)
+    called = {name: word or debian.own_series() for name, word in called.items()}
+    found = {}
+    for word in dict.fromkeys(called.values()):
+        found[word] = kernels.provide(word, progress)
+        machine.of(found[word].processor)
+    return {name: found[word] for name, word in called.items()}, called
 
 
 def port_name(name, hosts):
@@ -126,9 +148,9 @@ def far(arguments, names):
 
 
 def make(arguments, progress):
-    """The plan of a lab: a document that the daemon gets and `status` shows; and its kernel.
+    """The plan of a lab: a document that the daemon gets and `status` shows; and its hosts' kernels.
 
-    Image, initramfs and layer of each host are filled in later.
+    What bringup.prepare() makes for each host is filled in later.
     """
     if not 1 <= arguments.hosts <= MAX_HOSTS:
         raise LabError(f"--hosts: 1 to {MAX_HOSTS}", 1)
@@ -140,23 +162,23 @@ def make(arguments, progress):
     joined = far(arguments, names)
     driver = drivers(names, arguments.driver)
     lab = prefix()
+    wired = topology(arguments.topology, names, arguments.ports,
+                     len(joined["cables"]) if joined else 0)
+    kernel, called = _kernels(names, arguments.kernel, progress)
     hosts = [{"name": name, "number": int(name[1:]), "driver": driver[name],
+              "kernel": kernel[name].release, "processor": kernel[name].processor,
+              "cpu": arguments.cpu if kernel[name].processor == HERE else "",
+              "append": f"{kernels.words(called[name])} {arguments.append}".strip(),
               "console": str(state.logs() / f"{name}.console"),
               "ports": [_port(lab, int(name[1:]), port) for port in range(arguments.ports)]}
              for name in names]
-    wired = topology(arguments.topology, names, arguments.ports,
-                     len(joined["cables"]) if joined else 0)
-    wanted = arguments.kernel or debian.own_series()
-    kernel = kernels.provide(wanted, progress)
     return {"hosts": hosts, "ports": arguments.ports,
             "cables": _cables(names, arguments.ports, wired is not None),
             "far": joined, "topology": wired, "topology_name": arguments.topology or "",
-            "kernel": kernel.release,
-            "slowness": (kernels.slowness(wanted)
+            "kernel": " and ".join(dict.fromkeys(one.release for one in kernel.values())),
+            "slowness": (max(map(kernels.slowness, called.values()))
                          * crowding(arguments.hosts * arguments.cpus)),
             "ib_mtu": arguments.ib_mtu, "started": time.time(),
             "options": {"accel": "tcg" if arguments.plugin else arguments.accel,
-                        "cpu": arguments.cpu, "cpus": arguments.cpus,
-                        "memory": arguments.memory,
-                        "append": f"{kernels.words(wanted)} {arguments.append}".strip(),
+                        "cpus": arguments.cpus, "memory": arguments.memory,
                         "plugin": arguments.plugin, "folder": str(state.folder())}}, kernel

@@ -12,15 +12,14 @@ import os
 import signal
 import socket
 
+from . import machine
 from .error import LabError
 
-BINARY = "/usr/bin/qemu-system-x86_64"
 PR_SET_PDEATHSIG = 1
 MONITOR_SECONDS = 10  # to answer a request
 CABLE_BUFFER = 4 << 20  # bytes a cable holds in each direction
 # A bonding driver that is built in makes no bond0 that nobody has asked for.
-CMDLINE = ("console=ttyS0 loglevel=5 panic=-1 mitigations=off nokaslr "
-           "random.trust_cpu=on no5lvl net.ifnames=0 bonding.max_bonds=0")
+CMDLINE = "loglevel=5 panic=-1 random.trust_cpu=on net.ifnames=0 bonding.max_bonds=0"
 
 
 def cable():
@@ -35,38 +34,51 @@ def cable():
     return ends
 
 
+def _kernel_words(host, emulated):
+    """The kernel's command line."""
+    words = [f"console={emulated.console}", emulated.words, CMDLINE, f"lab.host={host['name']}",
+             "lab.modules" if host["modules"] else "",
+             f"lab.sources={host['sources']}" if host["sources"] else "", host["append"]]
+    return " ".join(filter(None, words))
+
+
 def command_line(host, options, fds):
     """The arguments of QEMU for @host; @fds: agent, monitor, and a cable per port."""
-    accel = "kvm" if options["accel"] == "kvm" else "tcg,thread=multi"
-    cpu = "host" if options["accel"] == "kvm" else options["cpu"]
+    emulated = machine.of(host["processor"])
+    if host["accel"] == "kvm":
+        start = emulated.command("kvm", "host")
+    else:
+        start = emulated.command("tcg,thread=multi", host["cpu"])
+    bus = emulated.bus
     line = [
-        BINARY, "-name", f"openipoib-lab-{host['name']}",
-        "-pidfile", f"{options['folder']}/{host['name']}.pid",
-        "-M", "q35", "-accel", accel, "-cpu", cpu, "-smp", str(options["cpus"]),
+        *start, "-name", f"openipoib-lab-{host['name']}",
+        "-pidfile", f"{options['folder']}/{host['name']}.pid", "-smp", str(options["cpus"]),
         "-m", str(options["memory"]), "-nodefaults", "-display", "none", "-no-reboot",
-        "-no-user-config", "-bios", "qboot.rom",
+        "-no-user-config",
         "-kernel", host["image"], "-initrd", host["initramfs"],
-        "-append", f"{CMDLINE} lab.host={host['name']} {options.get('append') or ''}".strip(),
+        "-append", _kernel_words(host, emulated),
         "-chardev", f"file,id=console,path={host['console']}", "-serial", "chardev:console",
         "-chardev", f"socket,id=monitor,fd={fds['monitor']}",
         "-mon", "chardev=monitor,mode=control",
-        "-device", "virtio-serial-pci",
+        "-device", f"virtio-serial-{bus}",
         "-chardev", f"socket,id=agent,fd={fds['agent']}",
         "-device", "virtserialport,chardev=agent,name=openipoib.agent",
-        "-device", "virtio-rng-pci",
+        "-device", f"virtio-rng-{bus}",
     ]
     if options["plugin"]:
         line += ["-plugin", options["plugin"]]
-    for tag, path, extra in (("hostroot", "/", ",multidevs=remap"),
-                             ("lablayer", host["layer"], "")):
-        line += ["-fsdev", f"local,id={tag},path={path},security_model=none,readonly=on{extra}",
-                 "-device", f"virtio-9p-pci,fsdev={tag},mount_tag={tag}"]
+    for tag, path, extra in (("hostroot", host["root"], ",multidevs=remap"),
+                             ("lablayer", host["layer"], ""), ("labmodules", host["modules"], ""),
+                             ("labsources", host["sources"], ",multidevs=remap")):
+        if path:
+            line += ["-fsdev", f"local,id={tag},path={path},security_model=none,readonly=on{extra}",
+                     "-device", f"virtio-9p-{bus},fsdev={tag},mount_tag={tag}"]
     for port, fd in enumerate(fds["cables"]):
         line += ["-netdev", f"dgram,id=cable{port},local.type=fd,local.str={fd}"]
         # Without event indices: with them, QEMU before 9.1 can wait for ever for
         # a guest that has long refilled its receive ring.
-        line += ["-device", f"virtio-net-pci,id=port{port},netdev=cable{port},event_idx=off,"
-                            f"mac={host['ports'][port]['mac']},romfile="]
+        line += ["-device", f"virtio-net-{bus},id=port{port},netdev=cable{port},event_idx=off,"
+                            f"mac={host['ports'][port]['mac']}" + (",romfile=" if bus == "pci" else "")]
     return line
 
 

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 """The lab's status as text for people."""
 
+from .debian_suite import HERE
 from .place import PROGRAM
 
 
 def _host(host):
-    head = f"{host['name']}  {host['state']}, driver {host['driver']}, pid {host['pid']}"
+    processor = "" if host["processor"] == HERE else f"{host['processor']}, "
+    head = f"{host['name']}  {host['state']}, {processor}driver {host['driver']}, pid {host['pid']}"
     if host["reason"]:
         head += f": {host['reason']}"
     lines = [head]

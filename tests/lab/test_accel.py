@@ -7,7 +7,7 @@ import pytest
 
 from lablib import accel
 
-KERNEL = SimpleNamespace(release="6.1.0-1-amd64")
+KERNEL = SimpleNamespace(release="6.1.0-1-amd64", processor="amd64")
 
 
 @pytest.fixture(name="probes")
@@ -23,6 +23,12 @@ def _probes(tmp_path, monkeypatch):
 
 def choice():
     return accel.choose("auto", KERNEL, "initramfs")[0]
+
+
+def test_another_processor_is_emulated(probes):
+    other = SimpleNamespace(release="6.1.0-1-s390x", processor="s390x")
+    assert accel.choose("kvm", other, "initramfs") == ("tcg", "for s390x")
+    assert probes.left == []
 
 
 def test_yes_is_believed(probes):

@@ -6,11 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lablib import cli, fabric, identity, plan, qemu
+from lablib import cli, fabric, identity, plan
 from lablib.kernel import Kernel
-
-OPTIONS = {"accel": "tcg", "cpu": "max", "cpus": 1, "memory": 1536, "plugin": None,
-           "folder": "/run/lab"}
 
 
 @pytest.fixture(autouse=True)
@@ -60,14 +57,6 @@ def test_addresses_are_local_ones_of_single_stations(monkeypatch):
     for address in addresses(monkeypatch, "/run/one"):
         assert re.fullmatch("([0-9a-f]{2}:){5}[0-9a-f]{2}", address)
         assert int(address[:2], 16) & 3 == 2
-
-
-def test_qemu_gives_them_to_the_host(monkeypatch):
-    monkeypatch.setenv("OPENIPOIB_LAB_DIR", "/run/one")
-    host = plan.make(cli.parser().parse_args(["up"]), print)[0]["hosts"][1]
-    host |= {"image": "vmlinuz", "initramfs": "initramfs", "layer": "/layer"}
-    line = " ".join(qemu.command_line(host, OPTIONS, {"agent": 3, "monitor": 4, "cables": [5]}))
-    assert f"mac={host['ports'][0]['mac']}," in line
 
 
 def test_switches_have_no_guids_of_every_lab():

@@ -45,9 +45,13 @@ def test_busybox_is_the_one_that_is_found(tmp_path, monkeypatch):
     program.write_bytes(b"the static one")
     monkeypatch.setattr(initramfs, "BUILD", tmp_path / "build")
     monkeypatch.setattr(busybox, "find", lambda: program)
-    kernel = SimpleNamespace(release="6.1", modules=None)
-    first = initramfs.build(kernel)
+    monkeypatch.setattr(busybox, "fetch", lambda processor, _: tmp_path / processor)
+    kernel = SimpleNamespace(release="6.1", modules=None, processor="amd64")
+    first = initramfs.build(kernel, print)
     assert b"bin/busybox\0" in first.read_bytes() and b"the static one" in first.read_bytes()
-    assert initramfs.build(kernel) == first
+    assert initramfs.build(kernel, print) == first
     program.write_bytes(b"another one that is static")
-    assert b"another one" in initramfs.build(kernel).read_bytes()
+    assert b"another one" in initramfs.build(kernel, print).read_bytes()
+    (tmp_path / "s390x").write_bytes(b"one for s390x")
+    kernel = SimpleNamespace(release="6.1-s390x", modules=None, processor="s390x")
+    assert b"one for s390x" in initramfs.build(kernel, print).read_bytes()

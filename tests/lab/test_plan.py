@@ -10,6 +10,7 @@ from lablib.kernel import Kernel
 from lablib.state import LabError
 
 HOSTS = ["h1", "h2"]
+RELEASES = {"6.1": "6.1.0-1-amd64", "6.1:s390x": "6.1.0-1-s390x"}
 
 
 @pytest.fixture(autouse=True)
@@ -18,10 +19,12 @@ def kernel_of_no_machine(monkeypatch):
     provide = plan.kernels.provide
 
     def own(name, progress):
-        return provide(name, progress) if name != "6.1" else \
-            Kernel(name, "6.1.0-1-amd64", Path("vmlinuz"), None, name, Path("headers"))
+        if name not in RELEASES:
+            return provide(name, progress)
+        return Kernel(name, RELEASES[name], Path("vmlinuz"), None, RELEASES[name], Path("headers"))
 
     monkeypatch.setattr(plan.debian, "own_series", lambda: "6.1")
+    monkeypatch.setattr(plan.machine, "of", plan.machine.MACHINES.get)      # QEMU may not be here
     monkeypatch.setattr(plan.kernels, "provide", own)
 
 
@@ -45,6 +48,25 @@ def test_wrong_driver(choice):
         plan.drivers(HOSTS, [choice])
 
 
+def test_kernels_of_hosts():
+    document = make("--kernel", "h2=6.1:s390x")
+    assert [(host["kernel"], host["processor"]) for host in document["hosts"]] == \
+        [("6.1.0-1-amd64", "amd64"), ("6.1.0-1-s390x", "s390x")]
+    assert document["kernel"] == "6.1.0-1-amd64 and 6.1.0-1-s390x"
+    assert make("--kernel", "h2=6.1", "--kernel", "6.1:s390x")["kernel"] == \
+        "6.1.0-1-s390x and 6.1.0-1-amd64"
+
+
+def test_a_model_of_processor_is_for_this_machine_s_kind():
+    hosts = make("--cpu", "qemu64", "--kernel", "h2=6.1:s390x")["hosts"]
+    assert [host["cpu"] for host in hosts] == ["qemu64", ""]
+
+
+def test_a_path_may_have_an_equals_sign():
+    assert plan.per_host("--kernel", HOSTS, ["/trees/a=b", "h2=/trees/c=d"], None) == \
+        {"h1": "/trees/a=b", "h2": "/trees/c=d"}
+
+
 @pytest.mark.parametrize(("processors", "load", "expected"), [
     (2, 0.0, 1), (1, 0.5, 1), (2, 2.0, 2), (16, 0.0, 8), (16, 3.5, 10), (32, 0.0, 16),
 ])
@@ -61,10 +83,13 @@ def test_slowness_of_hosts(monkeypatch):
 
 
 def test_words_for_a_kernel(monkeypatch):
-    assert make("--append", "own")["options"]["append"] == "own"
+    def words(*options):
+        return [host["append"] for host in make(*options)["hosts"]]
+
+    assert words("--append", "own") == ["own", "own"]
     monkeypatch.setitem(plan.kernels.WORDS, "6.1", "always")
-    assert make()["options"]["append"] == "always"
-    assert make("--append", "own")["options"]["append"] == "always own"
+    assert words() == ["always", "always"]
+    assert words("--append", "own", "--kernel", "h2=6.1:s390x") == ["always own", "own"]
 
 
 def test_addresses():

@@ -3,13 +3,14 @@
 
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from checklib import junit, suites
 from kernellib import build, emulator, kunit, processors
-from lablib import debian, debian_suite
+from lablib import busybox, debian, debian_suite, machine
 from lablib.error import LabError
 
 ARM = build.VARIANTS["arm64"]
@@ -55,10 +56,10 @@ def test_what_a_kernel_boots_into(tmp_path, monkeypatch):
     fake = f"#!/bin/sh\ncp {tmp_path}/out/initramfs {seen}\necho '{END}' >{tmp_path}/out/console\n"
     (tmp_path / "qemu").write_text(fake, encoding="utf-8")
     (tmp_path / "qemu").chmod(0o755)
-    monkeypatch.setattr(emulator, "busybox", lambda processor: tmp_path / "busybox")
+    monkeypatch.setattr(busybox, "fetch", lambda *_: tmp_path / "busybox")
     monkeypatch.setattr(build, "tree", lambda variant: tmp_path)
-    monkeypatch.setitem(emulator.MACHINES, "arm64",
-                        emulator.Machine(str(tmp_path / "qemu"), (), "ttyAMA0"))
+    monkeypatch.setitem(machine.MACHINES, "arm64",
+                        replace(machine.MACHINES["arm64"], program=str(tmp_path / "qemu")))
     modules = [tmp_path / name for name in ("kunit.ko", "b.ko", "a.ko")]
     assert emulator.boot(ARM, modules, kunit.SCRIPT, tmp_path / "out", 60) == 0
     (tmp_path / "root").mkdir()
@@ -81,32 +82,34 @@ class Apt:
             (cwd / f"{words[1]}.deb").write_text(self._says, encoding="utf-8")
 
 
-def test_a_busybox_is_fetched_once(tmp_path, monkeypatch, capsys):
+def test_a_busybox_is_fetched_once(tmp_path, monkeypatch):
     def unpack(command):
         (command[3] / "bin").mkdir(parents=True)
         shutil.copy(command[2], command[3] / "bin/busybox")
 
-    monkeypatch.setattr(emulator, "BOXES", tmp_path / "busybox")
+    monkeypatch.setattr(busybox, "FETCHED", tmp_path / "busybox")
     monkeypatch.setattr(debian_suite, "Apt", Apt)
     monkeypatch.setattr(debian, "run", unpack)
+    said = []
     for _ in range(2):
-        assert emulator.busybox("s390x").read_text(encoding="utf-8") == "bookworm s390x"
-    assert capsys.readouterr().out == "test-kernel: downloading busybox-static of bookworm for s390x\n"
+        assert busybox.fetch("s390x", said.append).read_text(encoding="utf-8") == "bookworm s390x"
+    assert said == ["downloading busybox-static of bookworm for s390x"]
 
 
 def test_a_busybox_that_cannot_be_had(tmp_path, monkeypatch):
     def fail(*_, **__):
         raise LabError("no mirror")
 
-    monkeypatch.setattr(emulator, "BOXES", tmp_path)
+    monkeypatch.setattr(busybox, "FETCHED", tmp_path)
+    monkeypatch.setattr(emulator.shutil, "which", lambda name: name)
     monkeypatch.setattr(debian_suite, "Apt", fail)
     with pytest.raises(build.BuildError, match="no busybox-static for arm64 can be had: no mirror"):
-        emulator.busybox("arm64")
+        emulator.provide(ARM)
 
 
 def run(monkeypatch, tmp_path, names, lacking):
     """Exit status and cases of a run in which programs are @lacking and every suite passes."""
-    monkeypatch.setattr(emulator, "busybox", lambda processor: None)
+    monkeypatch.setattr(busybox, "fetch", lambda *_: None)
     monkeypatch.setattr(emulator.shutil, "which", lambda name: None if name in lacking else name)
     monkeypatch.setattr(kunit, "cases", lambda args: [junit.Case("x.one", junit.PASSED)])
     status = processors.run(SimpleNamespace(names=names, junit=tmp_path / "out.xml"))

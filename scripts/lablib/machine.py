@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""The machines that QEMU emulates, one for each processor, by Debian's names of those."""
+
+import shutil
+from dataclasses import dataclass
+
+from .debian_suite import HERE
+from .error import LabError
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What QEMU emulates.
+
+    program: of QEMU
+    options: of which machine it is
+    cpu:     model of the processor
+    console: what the kernel calls the first serial line
+    bus:     of the virtio devices, as QEMU's names of those end
+    driver:  the kernel's module for that bus; nothing if no kernel has it as one
+    words:   more for the kernel's command line
+    """
+
+    program: str
+    options: tuple[str, ...]
+    cpu: str
+    console: str
+    bus: str
+    driver: str
+    words: str = ""
+
+    def command(self, accel, cpu=""):
+        """The start of QEMU's command line; @cpu: another model than the usual one."""
+        return [self.program, *self.options, "-accel", accel, "-cpu", cpu or self.cpu]
+
+
+MACHINES = {
+    "amd64": Machine("qemu-system-x86_64", ("-M", "q35", "-bios", "qboot.rom"), "max,la57=off",
+                     "ttyS0", "pci", "virtio_pci", "mitigations=off nokaslr no5lvl"),
+    "arm64": Machine("qemu-system-aarch64", ("-M", "virt"), "cortex-a57",
+                     "ttyAMA0", "pci", "virtio_pci"),
+    "s390x": Machine("qemu-system-s390x", ("-M", "s390-ccw-virtio"), "qemu",
+                     "ttysclp0", "ccw", ""),
+}
+
+
+def of(processor):
+    """The machine that has @processor; LabError if there is none, or no QEMU for it here."""
+    machine = MACHINES.get(processor)
+    if machine is None:
+        raise LabError(f"no machine with the processor {processor}: there are {', '.join(MACHINES)}", 1)
+    if not shutil.which(machine.program):
+        group = "run" if processor == HERE else "features"
+        raise LabError(f"no {machine.program} (scripts/bootstrap {group})", 1)
+    return machine
