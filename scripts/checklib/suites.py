@@ -131,6 +131,9 @@ def _host_suites():
     full = pytest_suite("vm-full", "two hosts: every test, stock kernels and one of ours", "tests/vm",
                         8 * 3600, "--full", "--kernel=6.1,6.12,test", levels=(FULL,), builds=1)
     full.commands.insert(0, ["scripts/test-kernel", "build", "test"])
+    mixed = pytest_suite("vm-processors", "two hosts, one of them with another processor", "tests/vm",
+                         7200, "-m", "smoke", "--driver=ours", "--kernel=6.1:s390x,6.1:arm64",
+                         levels=(FULL,))
     preempt = pytest_suite("vm-preempt", "two hosts, preempted", "tests/vm", 4500,
                            "-m", "smoke", "--kernel=6.12:preempt", levels=(FULL,))
     debug = pytest_suite("debug", "two hosts with KASAN, lockdep and kmemleak", "tests/vm", 9000,
@@ -149,6 +152,7 @@ def _host_suites():
         pytest_suite("vm", "two hosts: stock kernels 6.1 and 6.12", "tests/vm", 4500,
                      "--kernel=6.1,6.12", levels=(TEST,)),
         full,
+        mixed,
         preempt,
         debug,
         race,

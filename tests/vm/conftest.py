@@ -25,13 +25,15 @@ DRIVER_PAIRS = {"ours": ("ours", "ours"), "intree": ("intree", "intree"),
 RESTORE_SECONDS = 40
 SCENARIOS = TOP / "tests/kernel/stack"
 TEST_SECONDS = 400
+PREEMPT = "preempt"
 
 
 def pytest_addoption(parser):
     group = parser.getgroup("openipoib")
     group.addoption("--kernel", default="6.1,6.12",
                     help="kernels, comma separated (default 6.1,6.12); 6.12:preempt: with "
-                         "full preemption, which stock kernels can have")
+                         "full preemption, which stock kernels can have; 6.1:s390x or "
+                         "6.1:arm64: h2 has that processor")
     group.addoption("--cpus", default="0", metavar="N[,N...]",
                     help="processors of each host (default: two with a kernel of ours, else one); "
                          "all tests are run with each number")
@@ -80,7 +82,7 @@ def _configs(metafunc):
     elif option("--driver") == "ours":
         pairs = [pair for pair in pairs if pair == "ours"]
     return [Config(kernel, *drivers[pair], mtu, chosen.get("ports", 1), cpus=int(cpus),
-                   preempt=how == "preempt")
+                   preempt=how == PREEMPT, processor=how if how != PREEMPT else "")
             for cpus in option("--cpus").split(",")
             for number, (kernel, _, how) in enumerate(
                 word.partition(":") for word in option("--kernel").split(","))

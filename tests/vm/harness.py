@@ -94,6 +94,7 @@ class Config:
     topology: str = ""
     cpus: int = 0  # of each host; 0: as many as it takes
     preempt: bool = False  # the kernel may be preempted
+    processor: str = ""  # of h2, by Debian's name of it, if not this machine's kind
 
     @property
     def slowness(self):
@@ -105,15 +106,17 @@ class Config:
         ports = f"-{self.ports}ports" if self.ports > 1 else ""
         topology = f"-{self.topology}" if self.topology else ""
         preempt = "-preempt" if self.preempt else ""
+        processor = f"-{self.processor}" if self.processor else ""
         cpus = f"-{self.cpus}cpus" if self.cpus else ""
-        return f"{self.kernel}-{drivers}-{self.ib_mtu}{ports}{topology}{preempt}{cpus}"
+        return f"{self.kernel}-{drivers}-{self.ib_mtu}{ports}{topology}{preempt}{processor}{cpus}"
 
     def arguments(self):
         cpus = self.cpus or (2 if self.kernel in TEST_KERNELS else 1)
         return ["--kernel", self.kernel, "--driver", f"h1={self.h1}", "--driver", f"h2={self.h2}",
                 "--ib-mtu", str(self.ib_mtu), "--cpus", str(cpus), "--ports", str(self.ports),
                 *(["--topology", self.topology] if self.topology else []),
-                *(["--append", "preempt=full"] if self.preempt else [])]
+                *(["--append", "preempt=full"] if self.preempt else []),
+                *(["--kernel", f"h2={self.kernel}:{self.processor}"] if self.processor else [])]
 
 
 class Result:
