@@ -12,8 +12,10 @@
 #include <linux/rtnetlink.h>
 
 #include <array>
+#include <bit>
 #include <cstring>
 #include <map>
+#include <string>
 
 namespace openipoib::ha
 {
@@ -373,10 +375,15 @@ TEST(HaAnnouncer, AGroupHasTheLinksScopeAndPartition)
 
 TEST(HaMemberships, ReadFromTheKernelsTables)
 {
+    // Of IPv4 the kernel shows the bytes as a number of its machine.
+    const bool isLittle = std::endian::native == std::endian::little;
+    const std::string group = isLittle ? "010100EF" : "EF000101";
+    const std::string allHosts = isLittle ? "010000E0" : "E0000001";
     const auto four = readIgmp("Idx\tDevice    : Count Querier\tGroup    Users Timer\tReporter\n"
                                "4\tib0       :     2      V3\n"
-                               "\t\t\t\t010100EF     2 0:00000000\t\t0\n"
-                               "\t\t\t\t010000E0     1 0:00000000\t\t0\n");
+                               "\t\t\t\t" +
+                               group + "     2 0:00000000\t\t0\n\t\t\t\t" + allHosts +
+                               "     1 0:00000000\t\t0\n");
     EXPECT_EQ(four, (Joined{{{4, {239, 0, 1, 1}}, 2}}));
     const auto six =
         readIgmp6("4    ib0             ff0e0000000000000000000000000101     1 00000004 0\n"
