@@ -41,9 +41,9 @@ unit: bootstrap ## C++ unit tests, with sanitizers
 test-kunit: bootstrap ## kernel unit tests, on a debug kernel
 	@scripts/run-tests kunit
 
-test-processors: bootstrap ## arm64, with pages of 4 and 64 KiB, and s390x, emulated: kernel units, hosts
+test-processors: bootstrap ## arm64, with pages of 4 and 64 KiB, and s390x: kernel units, C++ programs, hosts
 	@scripts/bootstrap features
-	@scripts/run-tests processors vm-processors
+	@scripts/run-tests processors programs vm-processors
 
 test-debug: bootstrap ## everything on kernels with KASAN, lockdep and kmemleak
 	@scripts/run-tests kunit stack fuzz-kernel verbs debug
