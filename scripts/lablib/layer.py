@@ -131,7 +131,8 @@ def _build(kernel, driver, modules):
     chosen = [modules["sib"]] + ([modules["ib_ipoib"]] if driver == "ours" else [])
     here = Path(__file__).resolve().parent
     helpers = [here / name for name in GUEST_FILES]
-    digest = _digest(kernel, chosen + helpers)
+    # With this file, since one that an earlier version has made is laid out otherwise.
+    digest = _digest(kernel, [*chosen, *helpers, Path(__file__)])
     target = BUILD / f"layer-{kernel.release}-{driver}-{digest}"
     if target.exists():
         return target
