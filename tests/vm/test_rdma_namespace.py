@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""A RDMA device that is moved to a network namespace takes its interface with it since Linux 6.17."""
+
+import contextlib
+import json
+
+import pytest
+
+from harness import ipv4, ipv6
+
+FAR = ("ip", "netns", "exec", "far")
+SINCE = (6, 17)
+
+pytestmark = [pytest.mark.full, pytest.mark.ours_only]
+
+
+def release(lab, host):
+    """The version of a host's kernel, as (6, 17)."""
+    return tuple(map(int, lab.out(host, "uname", "-r").split("-")[0].split(".")[:2]))
+
+
+def interfaces(lab, host, *where):
+    return {link["ifname"] for link in json.loads(lab.out(host, *where, "ip", "-j", "link"))}
+
+
+@contextlib.contextmanager
+def moved(lab, host):
+    """sib0 of @host is in the namespace far."""
+    lab.sh(host, "rdma system set netns exclusive && ip netns add far && ip netns attach home 1 && "
+                 "rdma dev set sib0 netns far")
+    try:
+        yield
+    finally:
+        lab.run(host, *FAR, "rdma", "dev", "set", "sib0", "netns", "home")
+        lab.sh(host, "ip netns delete home; ip netns delete far")
+        lab.wait(host, "rdma system set netns shared", 20, "the namespace far is gone")
+        lab.address(host)
+
+
+def test_an_interface_goes_with_its_device(lab):
+    with moved(lab, "h2"):
+        goes = release(lab, "h2") >= SINCE
+        where = FAR if goes else ()
+        lab.wait("h2", " ".join((*where, "test -d /sys/class/net/ib0")), 20,
+                 f"ib0 is {'there, too' if goes else 'where it was, as it has to be before 6.17'}")
+        assert ("ib0" in interfaces(lab, "h2")) != goes
+        if goes:
+            lab.sh("h2", " && ".join(
+                f"ip netns exec far ip {words}" for words in (
+                    f"addr replace {ipv4('h2')}/24 dev ib0", f"addr replace {ipv6('h2')}/64 dev ib0 nodad",
+                    "link set ib0 up")))
+            lab.reachable("h1", ipv4("h2"), ipv6("h2"))
+            lab.run("h2", *FAR, "rdma", "dev", "show", "sib0")
+    lab.reachable("h1", ipv4("h2"), ipv6("h2"))
