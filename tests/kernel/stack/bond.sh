@@ -145,8 +145,9 @@ hot_plug() {
 	rdma link add sib1 type sib netdev va1
 	wait_for 20 test -e /sys/class/net/ib1
 	bond 0 --bond-name bond0 --bond-ip 10.10.10.1 --slaves ib0,ib1
-	# Its subnet manager lost the port that it ran on.
-	kill "${SMS[1]}" 2>/dev/null || true
+	# Its subnet manager lost the port that it ran on, and may not end by itself.
+	SM=${SMS[1]}
+	stop_sm
 	wait_for 20 port_is sib1 INIT
 	OSM_CACHE_DIR=/run/sm1 OSM_TMP_DIR=/run/sm1 opensm_on sib1
 	SMS[1]=$SM
