@@ -14,7 +14,7 @@ from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "scripts"))
-from lablib import qemu  # noqa: E402
+from lablib import debian_suite, machine, qemu  # noqa: E402
 
 BOOT_SECONDS = 180
 COMMAND_SECONDS = 600  # to purge a DKMS package takes minutes of emulation
@@ -55,9 +55,9 @@ class Guest:
             "random.trust_cpu=on no5lvl" + (f" init={self._init}" if self._init else "")
         # A new QEMU for each boot: after a reset, emulation is several times slower.
         self.process = subprocess.Popen(
-            [qemu.BINARY, "-M", "q35", "-accel", "tcg,thread=multi", "-cpu", "max,la57=off",
+            [*machine.of(debian_suite.HERE).command("tcg,thread=multi"),
              "-smp", "1", "-m", "1024", "-nodefaults", "-display", "none", "-no-user-config",
-             "-no-reboot", "-bios", "qboot.rom", "-kernel", boot / f"vmlinuz-{self._release}",
+             "-no-reboot", "-kernel", boot / f"vmlinuz-{self._release}",
              "-initrd", boot / f"initrd.img-{self._release}", "-append", words,
              "-chardev", f"file,id=console,path={self.console},append=on",
              "-serial", "chardev:console",
