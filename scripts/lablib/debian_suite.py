@@ -72,12 +72,13 @@ class Apt:
             (base / name).mkdir(parents=True)
         # What a suite builds on has the rest of its packages.
         suites = {suite, re.sub("-(security|backports)$", "", suite)}
+        (base / "status").touch()       # apt has its lock beside it
         (base / "sources.list").write_text("".join(
             f"deb [signed-by={KEYRING}] {_mirror(name.endswith('-security'))} {name} main\n"
             for name in sorted(suites)))
         settings = {"APT::Default-Release": suite, "Dir::Etc::sourcelist": base / "sources.list",
                     "Dir::Etc::sourceparts": "/dev/null",
-                    "Dir::State::lists": base / "lists", "Dir::State::status": "/dev/null",
+                    "Dir::State::lists": base / "lists", "Dir::State::status": base / "status",
                     "Dir::Cache": base / "cache", "APT::Architecture": arch,
                     "APT::Architectures": ",".join({arch, HERE}),
                     "Acquire::Languages": "none", "Acquire::Retries": "3"}

@@ -218,3 +218,12 @@ def test_headers_that_are_not_here():
     with pytest.raises(LabError, match="debian-kernel get sid"):
         debian_suite.find("sid")
     assert not debian_suite.here()
+
+
+@pytest.mark.usefixtures("apt")
+def test_apt_has_its_lock_in_the_folder_of_its_lists(tmp_path):
+    """It is beside the status; of /dev/null it would be in /dev, for root alone."""
+    (tmp_path / "own").mkdir()
+    options = debian_suite.Apt("sid", tmp_path / "own")._options
+    (status,) = (word for word in options if word.startswith("Dir::State::status="))
+    assert Path(status.partition("=")[2]).is_relative_to(tmp_path / "own")
