@@ -23,6 +23,7 @@ GUEST_FILES = ("agent.py", "channel.py", "bringup.sh", "lab-sm")
 MADE_OF = ("drivers", "Kbuild", "VERSION")
 BUILD_MODULES = HERE / "build-modules"
 DRIVERS = ("ours", "intree")
+LAYOUT = Path(__file__)     # one that an earlier version of it has made is laid out otherwise
 IN_USE = BUILD / "in-use"  # a file to lock for each layer that guests have
 
 _held = []  # descriptors of locks on layers; the daemon inherits them
@@ -131,8 +132,7 @@ def _build(kernel, driver, modules):
     chosen = [modules["sib"]] + ([modules["ib_ipoib"]] if driver == "ours" else [])
     here = Path(__file__).resolve().parent
     helpers = [here / name for name in GUEST_FILES]
-    # With this file, since one that an earlier version has made is laid out otherwise.
-    digest = _digest(kernel, [*chosen, *helpers, Path(__file__)])
+    digest = _digest(kernel, [*chosen, *helpers, LAYOUT])
     target = BUILD / f"layer-{kernel.release}-{driver}-{digest}"
     if target.exists():
         return target

@@ -304,3 +304,7 @@ def test_layer_has_room_for_modules_that_are_not_installed(tmp_path, monkeypatch
         layers.append(layer._build(stock, "intree", {"sib": tmp_path / "sib.ko"}))
         assert list((layers[-1] / "usr/lib/modules" / RELEASE / "kernel").iterdir()) == []
     assert layers[0] != layers[1]
+    # One that another version of the program has made is not taken.
+    (tmp_path / "layer.py").write_text("another version")
+    monkeypatch.setattr(layer, "LAYOUT", tmp_path / "layer.py")
+    assert layer._build(stock, "intree", {"sib": tmp_path / "sib.ko"}) != layers[1]
