@@ -280,6 +280,8 @@ def enlarge_registers(source: Path) -> None:
     text = place.read_text(encoding="utf-8")
     if FEW_REGISTERS in text:
         place.write_text(text.replace(FEW_REGISTERS, ENOUGH_REGISTERS), encoding="utf-8")
+    elif "HOST_FP_SIZE, 2696" in text:
+        raise BuildError(f"{place}: no line {FEW_REGISTERS!r} to change")
 
 
 def _compile(source: Path, out: Path, variant: Variant) -> None:

@@ -38,7 +38,8 @@ def _shared_modules(kernel):
     if kernel.modules is None or kernel.is_installed:
         return None
     # Resolved: build/kernels/<name> may come to mean another kernel while guests run.
-    return str((kernel.modules / "kernel").resolve())
+    folder = (kernel.modules / "kernel").resolve()
+    return str(folder) if folder.is_dir() else None
 
 
 def _prepare(hosts, kernel, wish, progress):

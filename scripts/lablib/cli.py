@@ -21,7 +21,8 @@ Virtual hosts on a software InfiniBand fabric, for demos, tests and people.
 
 Each host h1, h2, … is a virtual machine with a stock Debian kernel on this
 machine's root file system (read-only; what it writes goes to memory and is
-gone with it), so every tool installed here is there. Its only network is its
+gone with it), so every tool installed here is there; with the kernel of another
+processor, on packages of Debian's for that. Its only network is its
 cables: port 0 is eth1 below, sib0 as InfiniBand device and ib0 as IP
 interface (port 1: eth2, sib1, ib1, and so on). h1 runs OpenSM for each subnet.
 """

@@ -213,7 +213,7 @@ def locked(folder, progress):
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            progress("waiting for another download of a kernel")
+            progress("waiting for another download")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
 

@@ -58,7 +58,8 @@ class Kernel:
     @property
     def is_installed(self):
         """Whether its modules are where the guest's root has them anyway."""
-        return self.modules == ROOT / "lib/modules" / self.release
+        return self.processor == debian_suite.HERE and \
+            self.modules == ROOT / "lib/modules" / self.release
 
     @property
     def is_stock(self):

@@ -63,8 +63,10 @@ def drivers(names, choices):
 
 def _kernels(names, choices, progress):
     """Each host's kernel, and what the user calls it."""
-    called = per_host("--kernel", names, choices, None)
-    called = {name: word or debian.own_series() for name, word in called.items()}
+    called = per_host("--kernel", names, choices, "")
+    if "" in called.values():
+        own = debian.own_series()
+        called = {name: word or own for name, word in called.items()}
     found = {}
     for word in dict.fromkeys(called.values()):
         found[word] = kernels.provide(word, progress)
