@@ -78,4 +78,5 @@ def provide(suite, processor, packages, progress):
             _unpack(files, folder / "root")
             _mend_links(folder / "root")
             (folder / "root").rename(target)
+            FOLDER.chmod(0o700)     # some programs there are set-uid, and nobody updates them
     return target

@@ -69,6 +69,9 @@ def _kernels(names, choices, progress):
         called = {name: word or own for name, word in called.items()}
     found = {}
     for word in dict.fromkeys(called.values()):
+        _, sign, processor = word.partition(":")
+        if sign and "/" not in word:
+            machine.of(processor)       # before anything is downloaded for it
         found[word] = kernels.provide(word, progress)
         machine.of(found[word].processor)
     return {name: found[word] for name, word in called.items()}, called

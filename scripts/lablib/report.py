@@ -6,7 +6,9 @@ from .place import PROGRAM
 
 
 def _host(host):
-    processor = "" if host["processor"] == HERE else f"{host['processor']}, "
+    # A lab that an earlier version has started does not say it.
+    processor = host.get("processor", HERE)
+    processor = "" if processor == HERE else f"{processor}, "
     head = f"{host['name']}  {host['state']}, {processor}driver {host['driver']}, pid {host['pid']}"
     if host["reason"]:
         head += f": {host['reason']}"

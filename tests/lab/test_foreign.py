@@ -70,6 +70,7 @@ def test_it_is_made_once():
     first = foreign.provide("bookworm", "s390x", ("old",), print)
     assert foreign.provide("bookworm", "s390x", ("old",), print) == first
     assert len(Apt.asked) == 1
+    assert foreign.FOLDER.stat().st_mode & 0o777 == 0o700
     assert foreign.provide("bookworm", "s390x", ("old", "accounts"), print) != first
 
 

@@ -10,6 +10,7 @@ from lablib.kernel import Kernel
 from lablib.state import LabError
 
 HOSTS = ["h1", "h2"]
+OF = plan.machine.of
 RELEASES = {"6.1": "6.1.0-1-amd64", "6.1:s390x": "6.1.0-1-s390x"}
 
 
@@ -55,6 +56,13 @@ def test_kernels_of_hosts():
     assert document["kernel"] == "6.1.0-1-amd64 and 6.1.0-1-s390x"
     assert make("--kernel", "h2=6.1", "--kernel", "6.1:s390x")["kernel"] == \
         "6.1.0-1-s390x and 6.1.0-1-amd64"
+
+
+@pytest.mark.parametrize("word", ["6.1:m68k", "sid:ppc64el"])
+def test_a_processor_without_a_machine(monkeypatch, word):
+    monkeypatch.setattr(plan.machine, "of", OF)
+    with pytest.raises(LabError, match="no machine with the processor"):
+        make("--kernel", f"h2={word}")
 
 
 def test_a_model_of_processor_is_for_this_machine_s_kind():
