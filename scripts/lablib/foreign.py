@@ -65,6 +65,7 @@ def provide(suite, processor, packages, progress):
     names = hashlib.sha256("\n".join(sorted(packages)).encode()).hexdigest()[:12]
     target = FOLDER / f"{suite}-{processor}-{names}"
     with debian.locked(FOLDER, progress):
+        FOLDER.chmod(0o700)     # some programs there will be set-uid, and nobody updates them
         if target.exists():
             return target
         with tempfile.TemporaryDirectory(prefix=debian.UNFINISHED, dir=FOLDER) as name:
@@ -78,5 +79,4 @@ def provide(suite, processor, packages, progress):
             _unpack(files, folder / "root")
             _mend_links(folder / "root")
             (folder / "root").rename(target)
-            FOLDER.chmod(0o700)     # some programs there are set-uid, and nobody updates them
     return target
