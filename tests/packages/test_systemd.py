@@ -60,7 +60,7 @@ def test_before(guest):
 
 
 def test_installed_and_started(guest):
-    guest.run("dpkg -i /var/cache/openipoib/openipoib-tools_*.deb")
+    guest.run("dpkg -i /var/cache/openipoib/earlier/openipoib-tools_*.deb")
     assert "/updates/dkms/" in guest.read("modinfo -n ib_ipoib")
     configure(guest, *OFED_LINES)
     guest.run("openib check-config")
@@ -140,14 +140,33 @@ def starts_again(guest, signal, times, limit):
     guest.wait("ipoib-ha status", 60)
 
 
-def test_the_identity_fails_over(guest):
+def test_upgraded_while_in_use(guest):
+    """An upgrade restarts ipoib-ha and nothing else: the interface and what it has stays."""
     configure(guest, *HA_LINES)
     guest.run(f"mv {NETWORK} /run && systemctl restart systemd-networkd")    # nobody else gives addresses
     guest.run("systemctl restart openibd")
-    assert (service(guest, "Type"), service(guest, "ActiveState")) == ("notify", "active")
     guest.run(f"ip link set ib0 up && ip addr replace {ADDRESS} dev ib0")
     guest.run("opensm -B > /dev/null 2>&1")
     guest.wait("ipoib-ha status", 60)
+    guest.run("ipoib-ha switch")
+    address_is_on(guest, "ib1")
+    kept = "cat /sys/class/net/ib{0,1}/{ifindex,mode,mtu}; " \
+        f"systemctl show -P ActiveEnterTimestamp openibd; md5sum {CONF}"
+    before, daemon = guest.read(kept), service(guest, "MainPID")
+    guest.run("mv /usr/sbin/policy-rc.d /run")      # with it no service is restarted
+    guest.run("dpkg -i /var/cache/openipoib/openipoib-tools_*.deb")
+    guest.wait("ipoib-ha status", 60)
+    assert guest.read(kept) == before
+    assert service(guest, "ActiveState") == "active"
+    assert service(guest, "MainPID") != daemon, "the daemon of the earlier version runs"
+    assert guest.read("systemctl show -P NeedDaemonReload openibd ipoib-ha").split() == ["no", "no"]
+    address_is_on(guest, "ib1")
+    guest.run("ipoib-ha switch")
+    address_is_on(guest, "ib0")
+
+
+def test_the_identity_fails_over(guest):
+    assert (service(guest, "Type"), service(guest, "ActiveState")) == ("notify", "active")
     guest.run("ipoib-ha switch")
     address_is_on(guest, "ib1")
     starts_again(guest, "KILL", 1, 30)
