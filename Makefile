@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 KERNELS := 6.1 6.12
 
-.PHONY: help demo check test test-full test-features modules probe unit test-kunit test-processors test-debug test-race test-packages test-distros guests vm bench bench-ha bench-fabric bench-rxe bench-insn bench-loop \
+.PHONY: help demo check test test-full test-features modules probe unit test-kunit test-kernels test-processors test-debug test-race test-packages test-distros guests vm bench bench-ha bench-fabric bench-rxe bench-insn bench-loop \
 	test-connected test-ha test-fuzz test-fuzz-planted test-verbs \
 	lab-up lab-down lab-status lab-shell \
 	bootstrap format clean install uninstall
@@ -44,6 +44,10 @@ test-kunit: bootstrap ## kernel unit tests, on a debug kernel
 test-processors: bootstrap ## arm64, with pages of 4 and 64 KiB, and s390x: kernel units, C++ programs, hosts
 	@scripts/bootstrap features
 	@scripts/run-tests processors programs vm-processors
+
+test-kernels: bootstrap ## every kernel that Debian serves: modules build, hosts talk, as a table (KVER="sid bookworm:s390x")
+	@scripts/bootstrap features
+	@tests/kernels/run $(KVER)
 
 test-debug: bootstrap ## everything on kernels with KASAN, lockdep and kmemleak
 	@scripts/run-tests kunit stack fuzz-kernel verbs debug

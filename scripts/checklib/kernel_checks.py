@@ -97,7 +97,7 @@ def _build_each(suites):
     found, built, missing = [], [], []
     for suite in suites:
         try:
-            found += kernel_builds.whole(_compilable(suite))
+            found += kernel_builds.whole(compilable(suite))
             built.append(suite)
         except Skip as reason:
             missing.append(str(reason))
@@ -106,8 +106,8 @@ def _build_each(suites):
     return found
 
 
-def _compilable(suite):
-    """_fetched(), if there is a compiler for its processor."""
+def compilable(suite):
+    """@suite, with the headers of its kernel in the cache; Skip if it cannot be built for here."""
     compiler = kernel_builds.compiler(suite)
     if not shutil.which(compiler):
         raise Skip(f"no {compiler} for {suite}'s kernel (scripts/bootstrap features)")
