@@ -55,8 +55,6 @@ def provide(suite, progress):
     if target.is_dir():
         return target
     with debian.locked(DISTROS, progress):
-        for leftover in DISTROS.glob(f"{debian.UNFINISHED}*"):
-            shutil.rmtree(leftover, ignore_errors=True)
         if not target.is_dir():
             with tempfile.TemporaryDirectory(prefix=debian.UNFINISHED, dir=DISTROS) as folder:
                 root = Path(folder, "root")

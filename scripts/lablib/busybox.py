@@ -7,19 +7,17 @@ not installed.
 """
 
 import struct
-import tempfile
 from pathlib import Path
 
-from . import debian, debian_suite
+from . import foreign
 from .error import LabError
-from .place import CACHE, IS_INSTALLED
+from .place import IS_INSTALLED
 
 PLACES = [Path(folder, name) for name in ("busybox", "busybox-static")
           for folder in ("/bin", "/usr/bin", "/sbin", "/usr/sbin")]
 PT_INTERP = 3
 PACKAGE = "busybox-static"
 SUITE = "bookworm"
-FETCHED = CACHE / "busybox"
 
 
 def _word(data, form, offset):
@@ -45,23 +43,10 @@ def interpreter(path):
 
 def fetch(processor, progress):
     """The busybox for @processor, by Debian's name of it; LabError if it cannot be had."""
-    place = FETCHED / processor
-    with debian.locked(FETCHED, progress):
-        if place.exists():
-            return place
-        with tempfile.TemporaryDirectory(prefix=debian.UNFINISHED, dir=FETCHED) as name:
-            folder = Path(name)
-            progress(f"downloading {PACKAGE} of {SUITE} for {processor}")
-            try:
-                apt = debian_suite.Apt(SUITE, folder, processor)
-                apt.get("update")
-                apt.get("download", f"{PACKAGE}:{processor}", cwd=folder)
-                (package,) = folder.glob("*.deb")
-                debian.run(["dpkg-deb", "-x", package, folder / "root"])
-            except LabError as error:
-                raise LabError(f"no {PACKAGE} for {processor} can be had: {error}") from None
-            (folder / "root/bin/busybox").rename(place)
-    return place
+    try:
+        return foreign.provide(SUITE, processor, (PACKAGE,), progress) / "bin/busybox"
+    except LabError as error:
+        raise LabError(f"no {PACKAGE} for {processor} can be had: {error}") from None
 
 
 def find():

@@ -207,7 +207,10 @@ def _make(packages, root, release):
 
 @contextlib.contextmanager
 def locked(folder, progress):
-    """Hold the lock of a folder of the cache; say what one waits for."""
+    """Hold the lock of a folder of the cache; say what one waits for.
+
+    What others have begun there, and were killed, is removed.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as file:
         try:
@@ -215,6 +218,8 @@ def locked(folder, progress):
         except BlockingIOError:
             progress("waiting for another download")
             fcntl.flock(file, fcntl.LOCK_EX)
+        for leftover in folder.glob(f"{UNFINISHED}*"):
+            shutil.rmtree(leftover, ignore_errors=True)
         yield
 
 
@@ -224,8 +229,6 @@ def fetch(series, progress):
     NotInLists: apt's lists have none; that of SERIES has it.
     """
     with locked(KERNELS, progress):
-        for leftover in KERNELS.glob(f"{UNFINISHED}*"):
-            shutil.rmtree(leftover, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=KERNELS) as folder:
             root = Path(folder, "root")
             release = _download_with_lists(series, folder, progress)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from .debian_suite import HERE
 from .error import LabError
+from .place import IS_INSTALLED
 
 
 @dataclass(frozen=True)
@@ -51,5 +52,6 @@ def of(processor):
         raise LabError(f"no machine with the processor {processor}: there are {', '.join(MACHINES)}", 1)
     if not shutil.which(machine.program):
         group = "run" if processor == HERE else "features"
-        raise LabError(f"no {machine.program} (scripts/bootstrap {group})", 1)
+        cure = "" if IS_INSTALLED else f" (scripts/bootstrap {group})"
+        raise LabError(f"no {machine.program}, which emulates {processor}{cure}", 1)
     return machine

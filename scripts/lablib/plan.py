@@ -9,7 +9,7 @@ from pathlib import Path
 
 from . import debian, fabric
 from . import kernel as kernels
-from . import machine, state
+from . import machine, place, state
 from .debian_suite import HERE
 from .identity import mac, prefix
 from .layer import DRIVERS
@@ -18,6 +18,7 @@ from .error import LabError
 IB_MTU_CODES = {2048: 4, 4096: 5}  # as PortInfo and partitions.conf count
 MAX_HOSTS = 16
 MAX_PORTS = 8
+TAKEN = ("/dev/", "/proc/", "/run/", "/sys/")     # hosts mount something of their own there
 FIRST_JOINED = 9  # number of the first host of a lab that joins another
 BACK_TO_BACK = "b2b"
 LEAVES = "leaves"
@@ -75,6 +76,20 @@ def _kernels(names, choices, progress):
         found[word] = kernels.provide(word, progress)
         machine.of(found[word].processor)
     return {name: found[word] for name, word in called.items()}, called
+
+
+def _check_foreign(hosts, accel):
+    """Refuse what hosts of another processor cannot have."""
+    foreign = [host["name"] for host in hosts if host["processor"] != HERE]
+    if not foreign:
+        return
+    if accel == "kvm" and len(foreign) == len(hosts):
+        raise LabError(f"--accel kvm: no host has the processor of this machine, {HERE}", 1)
+    # They mount it at the same place, which their command line names.
+    path = str(place.SOURCES)
+    if len(path.split()) > 1 or path.startswith(TAKEN):
+        raise LabError(f"{', '.join(foreign)}: hosts of another processor want the sources, {path}, in a "
+                       f"path without white space, and not below {', '.join(TAKEN)}", 1)
 
 
 def port_name(name, hosts):
@@ -177,6 +192,7 @@ def make(arguments, progress):
               "console": str(state.logs() / f"{name}.console"),
               "ports": [_port(lab, int(name[1:]), port) for port in range(arguments.ports)]}
              for name in names]
+    _check_foreign(hosts, arguments.accel)
     return {"hosts": hosts, "ports": arguments.ports,
             "cables": _cables(names, arguments.ports, wired is not None),
             "far": joined, "topology": wired, "topology_name": arguments.topology or "",

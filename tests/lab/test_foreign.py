@@ -74,6 +74,13 @@ def test_it_is_made_once():
     assert foreign.provide("bookworm", "s390x", ("old", "accounts"), print) != first
 
 
+def test_what_a_killed_one_has_left_goes():
+    leftover = foreign.FOLDER / ".new-killed/root"
+    leftover.mkdir(parents=True)
+    root = foreign.provide("bookworm", "s390x", ("old",), print)
+    assert sorted(path.name for path in foreign.FOLDER.iterdir()) == sorted(["lock", root.name])
+
+
 def test_what_cannot_be_had_leaves_nothing(monkeypatch):
     def fail(*_):
         raise LabError("no mirror")

@@ -49,6 +49,20 @@ def test_wrong_driver(choice):
         plan.drivers(HOSTS, [choice])
 
 
+def test_a_processor_that_is_emulated_is_not_accelerated():
+    with pytest.raises(LabError, match="--accel kvm: no host has the processor of this machine, amd64"):
+        make("--accel", "kvm", "--kernel", "6.1:s390x")
+    assert make("--accel", "kvm", "--kernel", "h2=6.1:s390x")
+
+
+@pytest.mark.parametrize("path", ["/home/some one/openipoib", "/run/openipoib"])
+def test_sources_that_a_host_of_another_processor_cannot_mount(monkeypatch, path):
+    monkeypatch.setattr(plan.place, "SOURCES", Path(path))
+    assert make()
+    with pytest.raises(LabError, match=f"^h2: hosts of another processor want the sources, {path}, in"):
+        make("--kernel", "h2=6.1:s390x")
+
+
 def test_kernels_of_hosts():
     document = make("--kernel", "h2=6.1:s390x")
     assert [(host["kernel"], host["processor"]) for host in document["hosts"]] == \

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 """Kernels of other processors: what they boot into, what their console says, what is skipped."""
 
-import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from checklib import junit, suites
 from kernellib import build, emulator, kunit, processors
-from lablib import busybox, debian, debian_suite, machine
+from lablib import busybox, debian_suite, foreign, machine
 from lablib.error import LabError
 
 ARM = build.VARIANTS["arm64"]
@@ -71,36 +70,18 @@ def test_what_a_kernel_boots_into(tmp_path, monkeypatch):
     assert not (tmp_path / "out/initramfs").exists()
 
 
-class Apt:
-    """In place of apt: a package with a busybox that says whose it is."""
-
-    def __init__(self, suite, _folder, processor):
-        self._says = f"{suite} {processor}"
-
-    def get(self, *words, cwd=None):
-        if words[0] == "download":
-            (cwd / f"{words[1]}.deb").write_text(self._says, encoding="utf-8")
-
-
-def test_a_busybox_is_fetched_once(tmp_path, monkeypatch):
-    def unpack(command):
-        (command[3] / "bin").mkdir(parents=True)
-        shutil.copy(command[2], command[3] / "bin/busybox")
-
-    monkeypatch.setattr(busybox, "FETCHED", tmp_path / "busybox")
-    monkeypatch.setattr(debian_suite, "Apt", Apt)
-    monkeypatch.setattr(debian, "run", unpack)
-    said = []
-    for _ in range(2):
-        assert busybox.fetch("s390x", said.append).read_text(encoding="utf-8") == "bookworm s390x"
-    assert said == ["downloading busybox-static of bookworm for s390x"]
+def test_a_busybox_is_that_of_a_package(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(foreign, "provide", lambda *words: asked.append(words[:3]) or tmp_path)
+    assert busybox.fetch("s390x", print) == tmp_path / "bin/busybox"
+    assert asked == [("bookworm", "s390x", ("busybox-static",))]
 
 
 def test_a_busybox_that_cannot_be_had(tmp_path, monkeypatch):
     def fail(*_, **__):
         raise LabError("no mirror")
 
-    monkeypatch.setattr(busybox, "FETCHED", tmp_path)
+    monkeypatch.setattr(foreign, "FOLDER", tmp_path)
     monkeypatch.setattr(emulator.shutil, "which", lambda name: name)
     monkeypatch.setattr(debian_suite, "Apt", fail)
     with pytest.raises(build.BuildError, match="no busybox-static for arm64 can be had: no mirror"):
