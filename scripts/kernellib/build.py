@@ -112,7 +112,10 @@ VARIANTS = {v.name: v for v in (
 
 
 def _run(command: list[str], what: str, **options) -> subprocess.CompletedProcess:
-    result = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    try:
+        result = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    except FileNotFoundError:
+        raise BuildError(f"no {command[0]}") from None
     if result.returncode:
         raise BuildError(f"{what}: {result.stderr.strip()[-2000:]}")
     return result

@@ -140,6 +140,18 @@ def test_an_installed_package_is_not_fetched(without_package, monkeypatch):
     assert not without_package.exists() and not Apt.asked
 
 
+def test_a_compiler_that_is_not_there_hides_no_other_kernel(monkeypatch, tmp_path, capsys):
+    (tmp_path / "gcc").write_text("#!/bin/sh\necho gcc 1\n", encoding="utf-8")
+    (tmp_path / "gcc").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(build, "CACHE", tmp_path)
+    monkeypatch.setattr(source, "version", lambda package: "1")
+    build.show()
+    shown = capsys.readouterr().out
+    assert "s390x    not built        no s390x-linux-gnu-gcc\n" in shown
+    assert all(f"\n{name} " in f"\n{shown}" for name in build.VARIANTS)
+
+
 def test_sources_that_are_not_there_hide_no_other_kernel(monkeypatch, tmp_path, capsys):
     def version(package):
         if package.endswith("6.12"):

@@ -335,7 +335,8 @@ void Conversation::finish()
     }
     for (const Process *process : {&left_, &right_})
         process->arena().check();
-    shared_ = {.knowsSenders = true};
+    shared_ = {};
+    shared_.knowsSenders = true;
     isRaw_ = false;
 }
 

@@ -118,8 +118,8 @@ class Process
     struct MrWish {
         unsigned slot = 0, pd = 0;
         std::size_t offset = 0, length = 4096;
-        std::optional<std::uint64_t> iova; // else as the address
-        std::uint32_t access = 0xF;        // local and remote write, remote read, atomic
+        std::optional<std::uint64_t> iova = std::nullopt; // else as the address
+        std::uint32_t access = 0xF; // local and remote write, remote read, atomic
     };
     Mr *mr(const MrWish &wish);
     Mr *mr(unsigned slot);
