@@ -441,6 +441,11 @@ def parse_state(text):
             "devices": devices, "resources": resources, "routes": routes}
 
 
+def series(lab, host):
+    """The version of a host's kernel, as (6, 17)."""
+    return tuple(map(int, lab.out(host, "uname", "-r").split("-")[0].split(".")[:2]))
+
+
 def on_hosts(function, hosts=HOSTS):
     """Call @function(host) for the hosts at once; the results by host."""
     with ThreadPoolExecutor() as pool:

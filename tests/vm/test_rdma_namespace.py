@@ -6,17 +6,12 @@ import json
 
 import pytest
 
-from harness import ipv4, ipv6
+from harness import ipv4, ipv6, series
 
 FAR = ("ip", "netns", "exec", "far")
 SINCE = (6, 17)
 
-pytestmark = [pytest.mark.full, pytest.mark.ours_only]
-
-
-def release(lab, host):
-    """The version of a host's kernel, as (6, 17)."""
-    return tuple(map(int, lab.out(host, "uname", "-r").split("-")[0].split(".")[:2]))
+pytestmark = pytest.mark.full
 
 
 def interfaces(lab, host, *where):
@@ -44,7 +39,7 @@ def reached(lab):
 
 def test_an_interface_goes_with_its_device(lab):
     with moved(lab, "h2"):
-        goes = release(lab, "h2") >= SINCE
+        goes = series(lab, "h2") >= SINCE
         where = FAR if goes else ()
         lab.wait("h2", " ".join((*where, "test -d /sys/class/net/ib0")), 20,
                  f"ib0 is {'there, too' if goes else 'where it was, as it has to be before 6.17'}")

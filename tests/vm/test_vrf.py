@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-"""An interface in a VRF (VPN routing and forwarding): packets, and RDMA CM, find it."""
+"""An interface in a VRF (VPN routing and forwarding): packets, and RDMA CM, find it.
+
+RDMA CM does not on kernels before 6.18 with the driver that they have.
+"""
 
 import contextlib
 
 import pytest
 
-from harness import ipv4, until
+from harness import ipv4, series, until
 
 TABLE = 10
 PORT = 7174     # rping's default
+SINCE = (6, 18)
 
-pytestmark = [pytest.mark.full, pytest.mark.ours_only]
+pytestmark = pytest.mark.full
 
 
 @contextlib.contextmanager
@@ -38,5 +42,8 @@ def test_echo_and_rdma_cm(lab):
         with lab.background("h1", "rping", "-s", "-a", ipv4("h1"), "-C", 5, "-V") as server:
             until(lambda: listens(lab, "h1"), 20, "rping listens")
             done = lab.run("h2", "rping", "-c", "-a", ipv4("h1"), "-C", 5, "-V", timeout=30, check=False)
-            assert done.status == 0, str(done)
-            assert server.finish(20).status == 0
+            if lab.config.h1 == "ours" or series(lab, "h1") >= SINCE:
+                assert done.status == 0, str(done)
+                assert server.finish(20).status == 0
+            else:
+                assert done.status, f"RDMA CM works in a VRF with the driver of this kernel, too: {done}"
