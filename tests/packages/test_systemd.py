@@ -209,6 +209,25 @@ def test_a_broken_file(guest):
     guest.run("ls -d /sys/module/ib_ipoib", 2)
 
 
+def test_removed_while_in_use(guest):
+    """ipoib-ha ends, and nothing else changes."""
+    configure(guest, *HA_LINES)
+    guest.run(f"mv {NETWORK} /run && systemctl restart systemd-networkd")
+    guest.run("systemctl start openibd")
+    guest.run(f"ip link set ib0 up && ip addr replace {ADDRESS} dev ib0")
+    assert service(guest, "ActiveState") == "active"
+    guest.run("dpkg --remove openipoib-tools")
+    guest.run("pgrep -x ipoib-ha", 1)
+    address_is_on(guest, "ib0")
+    is_connected(guest)
+    guest.run("dpkg -i /var/cache/openipoib/openipoib-tools_*.deb")
+    configure(guest, *OFED_LINES)
+    guest.run(f"mv /run/ib0.network {NETWORK} && systemctl restart systemd-networkd")
+    guest.run("systemctl restart openibd")
+    is_connected(guest)
+    guest.run("systemctl stop openibd")
+
+
 def test_the_kernels_own_driver(guest):
     configure(guest, *OFED_LINES)
     guest.run("systemctl start openibd")

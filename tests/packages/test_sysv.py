@@ -35,6 +35,16 @@ def test_after_a_reboot_without_hands(guest):
     is_connected(guest)
 
 
+def test_removed_while_in_use(guest):
+    text = "\\n".join((*OFED_LINES, "IPOIBHA_ENABLE=yes", "PRIMARY_IPOIB_DEV=ib0", "SECONDARY_IPOIB_DEV=ib1"))
+    guest.run(f"printf '%b\\n' '{text}' > {CONF}; /etc/init.d/openibd restart")
+    guest.wait("pgrep -x ipoib-ha", 30)
+    guest.run("dpkg --remove openipoib-tools")
+    guest.run("pgrep -x ipoib-ha", 1)
+    is_connected(guest)
+    guest.run("dpkg -i /var/cache/openipoib/openipoib-tools_*.deb")
+
+
 def test_stopped_and_removed(guest):
     guest.run("/etc/init.d/openibd stop")
     guest.run("ls -d /sys/module/ib_ipoib", 2)
