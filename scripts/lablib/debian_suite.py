@@ -15,6 +15,7 @@ import os
 import re
 import shutil
 import tempfile
+import time
 from pathlib import Path
 
 from . import debian
@@ -257,14 +258,18 @@ def _replace(path, target):
     path.rename(target)
 
 
-def fetch(suite, progress, with_image=False):
+def _is_older(link, days):
+    return days is not None and time.time() - link.lstat().st_mtime > days * 86400
+
+
+def fetch(suite, progress, with_image=False, days=None):
     """Bring the headers of @suite's newest kernel into the cache, and image and modules if asked
-    for, unless some are there."""
+    for, unless some are there that were asked for within so many @days."""
     with debian.locked(KERNELS, progress), \
             tempfile.TemporaryDirectory(prefix=debian.UNFINISHED, dir=KERNELS) as name:
         link, folder = KERNELS / suite, Path(name)
         if link.is_symlink() and link.exists() and (
-                not with_image or _has_image(link.readlink().name)):
+                not with_image or _has_image(link.readlink().name)) and not _is_older(link, days):
             return
         release = _download(suite, folder, progress, with_image)
         if (folder / "headers").exists():

@@ -248,18 +248,23 @@ def test_all_modules_are_built_when_anything_has_changed(top, make):
 
 
 def test_a_suite_whose_headers_cannot_be_had(monkeypatch):
-    def fetch(suite, _):
+    def fetch(suite, _, **__):
         if suite != "sid":
             raise LabError(f"no {suite}")
 
     monkeypatch.setattr(kernel_checks.debian_suite, "fetch", fetch)
+    monkeypatch.setattr(kernel_checks.debian_suite, "here", lambda: here)
     monkeypatch.setattr(kernel_checks.kernel_builds, "whole", lambda suite: said)
+    here = {}
     said = []
     for check in (kernel_checks.sparse_newest, kernel_checks.all_kernels):
         with pytest.raises(checks.Skip, match="headers of trixie.*can be had"):
             check()
     said = ["sid: something is wrong"]
     assert kernel_checks.all_kernels() == said
+    # Older ones that are here do as well.
+    here = dict.fromkeys(kernel_checks.SUITES, "6.1.0-1-amd64")
+    assert kernel_checks.all_kernels() == said * len(kernel_checks.SUITES)
 
 
 @pytest.fixture(name="elsewhere")
@@ -269,7 +274,7 @@ def other_processors(monkeypatch):
         def __init__(self):
             self.absent, self.compilerless, self.built, self.said = set(), set(), [], []
 
-        def fetch(self, suite, _):
+        def fetch(self, suite, _, **__):
             if suite in self.absent:
                 raise LabError(f"apt-get update, {suite}: E: Mirror sync in progress?")
 
@@ -279,6 +284,7 @@ def other_processors(monkeypatch):
 
     elsewhere = Elsewhere()
     monkeypatch.setattr(kernel_checks.debian_suite, "fetch", elsewhere.fetch)
+    monkeypatch.setattr(kernel_checks.debian_suite, "here", dict)
     monkeypatch.setattr(kernel_checks.kernel_builds, "whole", elsewhere.build)
     monkeypatch.setattr(kernel_checks.shutil, "which",
                         lambda name: None if name in elsewhere.compilerless else f"/usr/bin/{name}")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 """tests/kernels/run, with kernels and hosts that are none: what it tries, and what it says."""
 
+import os
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
@@ -45,6 +46,7 @@ def load(monkeypatch, tmp_path):
     monkeypatch.setattr(module, "LOGS", tmp_path)
     monkeypatch.setattr(module.kernel_checks, "compilable", lambda name: name)
     monkeypatch.setattr(module.debian_suite, "release", RELEASES.__getitem__)
+    monkeypatch.setattr(module.debian_suite, "fetch", lambda *_, **__: None)
     monkeypatch.setattr(module.kernel_builds, "headers", lambda name: tmp_path)
     monkeypatch.setattr(module.kernel_builds, "MIRROR", tmp_path)
     monkeypatch.setattr(module.kernel_builds, "whole", lambda name: module.complaints)
@@ -73,13 +75,36 @@ def test_what_fails_is_a_failure(run, fails, loads, pings):
     kernel = run.try_kernel("bookworm", set())
     assert results(kernel)["bookworm.hosts"] == junit.FAILED
     assert kernel.row().split()[-3:-1] == [loads, pings]
+    # A lab that has not come up is another's, if there is one.
+    assert (run.lab.asked[-1] == "down") == (fails != "up")
+
+
+def test_an_interrupted_run_leaves_no_hosts(run, monkeypatch):
+    def interrupt(_):
+        raise KeyboardInterrupt
+    monkeypatch.setattr(run, "talk", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        run.try_kernel("bookworm", set())
     assert run.lab.asked[-1] == "down"
 
 
-def test_warnings_are_counted(run, tmp_path):
+def test_an_image_that_cannot_be_had(run, monkeypatch):
+    def fetch(*_, **__):
+        raise run.LabError("no mirror")
+    monkeypatch.setattr(run.debian_suite, "fetch", fetch)
+    kernel = run.try_kernel("bookworm", set())
+    assert results(kernel)["bookworm.hosts"] == junit.SKIPPED
+    assert run.lab.asked == []
+
+
+def test_warnings_are_counted(run, tmp_path, monkeypatch):
     run.complaints += ["sib.c:1: warning: no", "ipoib.c:1: error: no"]
     (tmp_path / RELEASES["sid"] / "drivers/sib").mkdir(parents=True)
-    (tmp_path / RELEASES["sid"] / "drivers/sib/sib.ko").touch()
+    (tmp_path / RELEASES["sid"] / "drivers/ipoib").mkdir()
+    (tmp_path / RELEASES["sid"] / "drivers/ipoib/ib_ipoib.ko").touch()      # of an earlier build
+    os.utime(tmp_path / RELEASES["sid"] / "drivers/ipoib/ib_ipoib.ko", (1, 1))
+    monkeypatch.setattr(run.kernel_builds, "whole", lambda _: (
+        (tmp_path / RELEASES["sid"] / "drivers/sib/sib.ko").touch(), run.complaints)[1])
     kernel = run.try_kernel("sid", set())
     assert results(kernel)["sid.build"] == junit.FAILED
     assert kernel.row().split()[3:6] == ["NO", "yes", "2"]
