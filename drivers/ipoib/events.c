@@ -84,12 +84,13 @@ static bool events_query_pkey(struct ipoib_intf *intf, bool *found)
 	return true;
 }
 
-static void flush_heavy(struct ipoib_intf *intf, bool restart)
+/* Return: false if nothing was done: the table has changed for others. */
+static bool flush_heavy(struct ipoib_intf *intf, bool restart)
 {
 	bool found;
 
 	if (!events_query_pkey(intf, &found) && !restart)
-		return;
+		return false;
 	if (!found && intf->running)
 		netdev_info(intf->dev, "P_Key 0x%04x has left the port's table\n",
 			    intf->pkey);
@@ -97,48 +98,59 @@ static void flush_heavy(struct ipoib_intf *intf, bool restart)
 	ipoib_cm_restart_rx(intf);
 	if (found && intf->data->start(intf))
 		mod_delayed_work(intf->wq, &intf->gc_work, RESTART_INTERVAL);
+	return true;
 }
 
-static enum ipoib_flush flush_take_level(struct ipoib_intf *intf)
+/* Return: all levels that were asked for, as bits; the highest is counted. */
+static unsigned long flush_take(struct ipoib_intf *intf)
 {
-	enum ipoib_flush level = fls_long(xchg(&intf->flush, 0)) - 1;
+	unsigned long asked = xchg(&intf->flush, 0);
+	enum ipoib_flush level = __fls(asked);
 
 	ipoib_count(&intf->stat_flushes[level], 1);
 	trace_ipoib_flush(intf, level);
-	return level;
+	netdev_dbg(intf->dev, "flush level %d\n", level);
+	return asked;
+}
+
+/* Not forgotten: gc_work comes back to it. */
+static void flush_later(struct ipoib_intf *intf, unsigned long asked)
+{
+	unsigned int level;
+
+	for_each_set_bit(level, &asked, BITS_PER_LONG)
+		set_bit(level, &intf->flush);
+	if (intf->up)
+		mod_delayed_work(intf->wq, &intf->gc_work, RESTART_INTERVAL);
 }
 
 static void events_flush_work(struct work_struct *work)
 {
 	struct ipoib_intf *intf = container_of(work, struct ipoib_intf,
 					       flush_work);
-	enum ipoib_flush level;
+	unsigned long asked;
 
 	if (!READ_ONCE(intf->flush))
 		return;
-	level = flush_take_level(intf);
-	netdev_dbg(intf->dev, "flush level %d\n", level);
+	asked = flush_take(intf);
 	if (!events_query_port(intf)) {
-		/* Not forgotten: gc_work comes back to it. */
-		set_bit(level, &intf->flush);
-		if (intf->up)
-			mod_delayed_work(intf->wq, &intf->gc_work,
-					 RESTART_INTERVAL);
+		flush_later(intf, asked);
 		return;
 	}
 	if (events_query_gid(intf))
-		level = max(level, IPOIB_FLUSH_NORMAL);
+		asked |= BIT(IPOIB_FLUSH_NORMAL);
 	if (!intf->up)
 		return;
 	if (intf->port_state != IB_PORT_ACTIVE)
 		ipoib_dests_port_lost(intf);
-	if (level >= IPOIB_FLUSH_HEAVY)
-		flush_heavy(intf, level == IPOIB_FLUSH_RESTART);
-	if (level >= IPOIB_FLUSH_NORMAL) {
+	if (asked >= BIT(IPOIB_FLUSH_HEAVY) &&
+	    flush_heavy(intf, asked & BIT(IPOIB_FLUSH_RESTART)))
+		asked |= BIT(IPOIB_FLUSH_NORMAL);
+	if (asked & BIT(IPOIB_FLUSH_NORMAL)) {
 		ipoib_cm_reset(intf);
 		ipoib_paths_forget_ah(intf);
 		ipoib_mcast_restart(intf);
-	} else {
+	} else if (asked & BIT(IPOIB_FLUSH_LIGHT)) {
 		ipoib_paths_mark_stale(intf);
 		ipoib_mcast_kick(intf);
 	}
@@ -151,6 +163,12 @@ static void events_handle(struct ib_event_handler *handler,
 	struct ipoib_intf *intf = container_of(handler, struct ipoib_intf,
 					       event_handler);
 
+	/* Of the whole HCA, whichever port it names. Its driver resets or removes it. */
+	if (event->event == IB_EVENT_DEVICE_FATAL) {
+		netdev_err(intf->dev, "the HCA has failed\n");
+		netif_carrier_off(intf->dev);
+		return;
+	}
 	if (event->element.port_num != intf->port)
 		return;
 	switch (event->event) {

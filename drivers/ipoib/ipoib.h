@@ -195,10 +195,11 @@ struct ipoib_queue_settings {
  * enum ipoib_flush - what an asynchronous event makes us forget
  * @IPOIB_FLUSH_LIGHT: paths are asked for again while they stay in use
  * @IPOIB_FLUSH_NORMAL: paths are dropped, memberships are renewed
- * @IPOIB_FLUSH_HEAVY: P_Key and GID are looked up again as well
+ * @IPOIB_FLUSH_HEAVY: P_Key and GID are looked up again; what the lower ones do follows if
+ *	they have changed
  * @IPOIB_FLUSH_RESTART: and the queue pair starts afresh
  *
- * Bits of ipoib_intf.flush; a higher one includes the lower ones.
+ * Bits of ipoib_intf.flush. The second includes the first, the last all others.
  */
 enum ipoib_flush {
 	IPOIB_FLUSH_LIGHT,

@@ -277,6 +277,24 @@ static void events_of_another_port(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, netif_carrier_ok(world->intf->dev));
 }
 
+/* Nothing can be sent, and mlx4 names no port, mlx5 the first. */
+static void the_hca_fails(struct kunit *test)
+{
+	struct ib_event event = {
+		.device = world->ca, .event = IB_EVENT_DEVICE_FATAL,
+		.element.port_num = WORLD_PORT + 1,
+	};
+
+	join_broadcast(test);
+	port.no_port = true;
+	world->intf->event_handler.handler(&world->intf->event_handler, &event);
+	world_settle();
+	KUNIT_EXPECT_FALSE(test, netif_carrier_ok(world->intf->dev));
+	port.no_port = false;
+	happens(IB_EVENT_PORT_ACTIVE);	/* it was reset */
+	KUNIT_EXPECT_TRUE(test, netif_carrier_ok(world->intf->dev));
+}
+
 static void light_flush(struct kunit *test)
 {
 	join_broadcast(test);
@@ -299,18 +317,58 @@ static void normal_flush(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, world->intf->lid, 9);
 }
 
+static u32 consequences(void)
+{
+	return port.stops + port.stale + port.forgot + port.rejoined + port.kicked +
+	       port.notified;
+}
+
+/* A partition of others, or their GID, costs nobody a join, a query or a carrier. */
+static void nothing_of_ours_has_changed(struct kunit *test)
+{
+	join_broadcast(test);
+	happens(IB_EVENT_PKEY_CHANGE);
+	happens(IB_EVENT_GID_CHANGE);
+	KUNIT_EXPECT_EQ(test, consequences(), 0U);
+	KUNIT_EXPECT_EQ(test, port.starts, 1U);
+	KUNIT_EXPECT_TRUE(test, netif_carrier_ok(world->intf->dev));
+	/* what else has happened meanwhile is not lost */
+	set_bit(IPOIB_FLUSH_LIGHT, &world->intf->flush);
+	happens(IB_EVENT_PKEY_CHANGE);
+	KUNIT_EXPECT_EQ(test, port.stale, 1U);
+	KUNIT_EXPECT_EQ(test, port.forgot, 0U);
+	set_bit(IPOIB_FLUSH_NORMAL, &world->intf->flush);
+	happens(IB_EVENT_PKEY_CHANGE);
+	KUNIT_EXPECT_EQ(test, port.forgot, 1U);
+	KUNIT_EXPECT_EQ(test, port.rejoined, 1U);
+}
+
+/* All levels are kept while the port cannot be asked. */
+static void a_port_that_cannot_be_asked(struct kunit *test)
+{
+	join_broadcast(test);
+	port.no_port = true;
+	set_bit(IPOIB_FLUSH_LIGHT, &world->intf->flush);
+	happens(IB_EVENT_PKEY_CHANGE);
+	KUNIT_EXPECT_EQ(test, consequences(), 0U);
+	KUNIT_EXPECT_LE(test, world_due(&world->intf->gc_work), 1000);
+	port.no_port = false;
+	world_hurry(&world->intf->gc_work);
+	KUNIT_EXPECT_EQ(test, port.stale, 1U);
+	KUNIT_EXPECT_EQ(test, port.forgot, 0U);
+}
+
 /* The queue pair is stopped only if the P_Key's index is another. */
 static void heavy_flush(struct kunit *test)
 {
 	join_broadcast(test);
-	happens(IB_EVENT_PKEY_CHANGE);
-	KUNIT_EXPECT_EQ(test, port.stops, 0U);
-	KUNIT_EXPECT_EQ(test, port.rejoined, 1U);
 	port.pkey_index = 5;
 	happens(IB_EVENT_PKEY_CHANGE);
 	KUNIT_EXPECT_EQ(test, port.stops, 1U);
 	KUNIT_EXPECT_EQ(test, port.starts, 2U);
 	KUNIT_EXPECT_EQ(test, world->intf->pkey_index, 5);
+	KUNIT_EXPECT_EQ(test, port.forgot, 1U);
+	KUNIT_EXPECT_EQ(test, port.rejoined, 1U);
 }
 
 static void restart(struct kunit *test)
@@ -497,8 +555,11 @@ static void the_long_unused_is_forgotten(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(levels_of_events),
 	KUNIT_CASE(events_of_another_port),
+	KUNIT_CASE(the_hca_fails),
 	KUNIT_CASE(light_flush),
 	KUNIT_CASE(normal_flush),
+	KUNIT_CASE(nothing_of_ours_has_changed),
+	KUNIT_CASE(a_port_that_cannot_be_asked),
 	KUNIT_CASE(heavy_flush),
 	KUNIT_CASE(restart),
 	KUNIT_CASE(levels_add_up),

@@ -9,6 +9,7 @@ source "$STACK/fabric-lib.sh"
 HOSTS=(0 1 2)
 RED=0x8001
 BLUE=0x8002
+GREEN=0x8004
 
 cat >/run/topology <<-END
 	Switch 8 "S-1"	# "leaf1"
@@ -71,6 +72,28 @@ wrong() {
 	"${CTL[@]}" counters "$2" | grep "Port$3ConstraintErrors\|dropped: pkey"
 }
 
+# stat_of HOST NAME: a counter of its interface
+stat_of() {
+	at "$1" ethtool -S "${DEV[$1]}" | awk -v name="$2:" '$1 == name {print $2}'
+}
+
+# more_than HOST NAME COUNT
+more_than() {
+	(($(stat_of "$1" "$2") > $3))
+}
+
+# costs HOST: path queries, restarts, and changes of the carrier so far. Joins are not among
+# them, since hosts look for routers at any time, and join the group of those to do so.
+costs() {
+	echo "$(stat_of "$1" path_queries) $(stat_of "$1" flush_restart)" \
+		"$(at "$1" cat "/sys/class/net/${DEV[$1]}/carrier_changes")"
+}
+
+# has_pkey HOST P_KEY
+has_pkey() {
+	grep -qix "$2" /sys/class/infiniband/"sib$1"/ports/1/pkeys/*
+}
+
 step "partitions"
 wires
 fabric_up
@@ -92,6 +115,16 @@ wait_for 30 reaches 1 1 0
 wait_for 30 reaches 1 2 2
 wait_for 30 reaches 2 2 1
 wait_for 30 reaches 0 0 1
+
+step "a partition of others costs nothing"
+before=$(costs 1)
+heavy=$(stat_of 1 flush_heavy)
+echo "green=$GREEN,ipoib,mtu=5:$(guid 0)=full,$(guid 1)=full;" >>/run/partitions.conf
+kill -HUP "$SM"
+wait_for 30 has_pkey 1 "$GREEN"
+wait_for 10 more_than 1 flush_heavy "$heavy"
+wait_for 10 reaches 1 0 0
+[[ $before =~ ^[0-9]+\ [0-9]+\ [0-9]+$ && $(costs 1) == "$before" ]] || fail "before: $before; after: $(costs 1)"
 
 step "and nobody else"
 for way in "0 1 2" "2 1 0" "0 2 1" "1 2 0" "1 0 2"; do
