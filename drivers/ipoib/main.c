@@ -18,20 +18,32 @@ unsigned int ipoib_send_queue_size = IPOIB_TX_RING_DEFAULT;
 unsigned int ipoib_recv_queue_size = IPOIB_RX_RING_DEFAULT;
 struct ib_sa_client ipoib_sa_client;
 
-static int ring_size_set(const char *value, const struct kernel_param *param)
+/*
+ * What is out of range is brought into it, as the kernel's own driver does: a line in
+ * modprobe.d that it has taken must not leave a host without its network.
+ */
+static int param_clamped(const char *value, const struct kernel_param *param, int least, int most)
 {
-	unsigned int size;
-	int err = kstrtouint(value, 0, &size);
+	int wanted, taken;
+	int err = kstrtoint(value, 0, &wanted);
 
 	if (err)
 		return err;
-	if (size < IPOIB_RING_MIN || size > IPOIB_RING_MAX) {
-		pr_err("%s=%u: must be between %u and %u\n", param->name, size,
-		       IPOIB_RING_MIN, IPOIB_RING_MAX);
-		return -ERANGE;
-	}
-	*(unsigned int *)param->arg = roundup_pow_of_two(size);
+	taken = clamp(wanted, least, most);
+	if (taken != wanted)
+		pr_warn("%s=%d: must be between %d and %d, taken as %d\n", param->name, wanted,
+			least, most, taken);
+	*(unsigned int *)param->arg = taken;
 	return 0;
+}
+
+static int ring_size_set(const char *value, const struct kernel_param *param)
+{
+	unsigned int *size = param->arg;
+	int err = param_clamped(value, param, IPOIB_RING_MIN, IPOIB_RING_MAX);
+
+	*size = roundup_pow_of_two(*size);
+	return err;
 }
 
 static const struct kernel_param_ops ring_size_ops = {
@@ -50,18 +62,7 @@ unsigned int ipoib_nonsrq_connections = 128;
 
 static int nonsrq_connections_set(const char *value, const struct kernel_param *param)
 {
-	unsigned int number;
-	int err = kstrtouint(value, 0, &number);
-
-	if (err)
-		return err;
-	if (number > NONSRQ_CONNECTIONS_MAX) {
-		pr_err("%s=%u: must be between 0 and %u\n", param->name, number,
-		       NONSRQ_CONNECTIONS_MAX);
-		return -ERANGE;
-	}
-	*(unsigned int *)param->arg = number;
-	return 0;
+	return param_clamped(value, param, 0, NONSRQ_CONNECTIONS_MAX);
 }
 
 static const struct kernel_param_ops nonsrq_connections_ops = {

@@ -46,10 +46,15 @@ resized() {
 }
 
 step "parameters out of range"
-for wrong in send_queue_size=32:64 recv_queue_size=9000:8192 max_nonsrq_conn_qp=5000:4096; do
-	! insmod "$IPOIB_KO" ${wrong%:*} 2>/dev/null || fail "taken: ${wrong%:*}"
-	dmesg | grep -q "ib_ipoib: .*${wrong%:*}: must be between .*${wrong#*:}" || fail "no message: $wrong"
+for wrong in send_queue_size=32:64 send_queue_size=-1:64 recv_queue_size=9000:8192 \
+	max_nonsrq_conn_qp=5000:4096; do
+	insmod "$IPOIB_KO" "${wrong%:*}" || fail "refused: ${wrong%:*}"
+	dmesg | grep -q "ib_ipoib: .*${wrong%:*}: must be between .*, taken as ${wrong#*:}" ||
+		fail "no message: $wrong"
+	[[ $(cat "/sys/module/ib_ipoib/parameters/${wrong%%=*}") == "${wrong#*:}" ]] || fail "not taken: $wrong"
+	rmmod ib_ipoib
 done
+! insmod "$IPOIB_KO" send_queue_size=many 2>/dev/null || fail "taken: no number"
 
 stack_up
 wait_for 20 joined
