@@ -7,6 +7,7 @@
  * entry lives no longer than the path it uses.
  */
 #include <linux/sched/mm.h>
+#include <net/ndisc.h>
 
 #include "cm.h"
 #include "ipoib_trace.h"
@@ -115,6 +116,25 @@ static bool conn_awaited_by(const struct ipoib_conn *conn, const struct sk_buff 
 	       time_before(jiffies, READ_ONCE(conn->down_since) + CONN_AWAITED);
 }
 
+/*
+ * ARP, and neighbour discovery (RFC 4861): the asker, or we, give up long before a peer that
+ * does not answer the CM is given up, and an answer is not worth a connection.
+ */
+static bool xmit_resolves_address(const struct sk_buff *skb)
+{
+	const struct ipoib_header *encap = (const void *)(skb->data + INFINIBAND_ALEN);
+	const struct ipv6hdr *ip = (const void *)(encap + 1);
+	const struct icmp6hdr *icmp = (const void *)(ip + 1);
+
+	if (encap->proto == htons(ETH_P_ARP) || encap->proto == htons(ETH_P_RARP))
+		return true;
+	return encap->proto == htons(ETH_P_IPV6) &&
+	       skb_headlen(skb) >= IPOIB_HARD_LEN + sizeof(*ip) + sizeof(*icmp) &&
+	       ip->nexthdr == IPPROTO_ICMPV6 &&
+	       icmp->icmp6_type >= NDISC_ROUTER_SOLICITATION &&
+	       icmp->icmp6_type <= NDISC_REDIRECT;
+}
+
 /**
  * ipoib_cm_xmit - send a packet through a connection
  * @txq: transmit queue, with room, of an interface in connected mode
@@ -132,7 +152,8 @@ bool ipoib_cm_xmit(struct ipoib_txq *txq, struct sk_buff *skb)
 
 	/* What the HCA is to cut was let in before the mode changed. */
 	if (ipoib_hwaddr_is_multicast(skb->data) ||
-	    !(skb->data[0] & IPOIB_HWADDR_RC) || skb_is_gso(skb))
+	    !(skb->data[0] & IPOIB_HWADDR_RC) || skb_is_gso(skb) ||
+	    xmit_resolves_address(skb))
 		return false;
 	memcpy(&key, skb->data, sizeof(key));
 	key.qpn &= cpu_to_be32(0xffffff);

@@ -195,6 +195,51 @@ static void what_goes_as_datagrams(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conns.links, 0U);
 }
 
+/* Send what begins with these headers. Return: it was taken. */
+static bool send_headers(struct kunit *test, u16 proto, u8 nexthdr, u8 type, unsigned int len)
+{
+	union ib_gid gid = world_gid(1);
+	struct sk_buff *skb = world_packet(test, &gid, QPN, len);
+	u8 *encap = skb->data + INFINIBAND_ALEN;
+	bool taken;
+
+	skb->data[0] |= IPOIB_HWADDR_RC;
+	put_unaligned_be16(proto, encap);
+	if (len > sizeof(struct ipv6hdr)) {
+		encap[IPOIB_ENCAP_LEN + offsetof(struct ipv6hdr, nexthdr)] = nexthdr;
+		encap[IPOIB_ENCAP_LEN + sizeof(struct ipv6hdr)] = type;
+	}
+	ipoib_tx_lock_all(world->intf->dev);
+	rcu_read_lock();
+	taken = ipoib_cm_xmit(&world->intf->txq[0], skb);
+	rcu_read_unlock();
+	ipoib_tx_unlock_all(world->intf->dev);
+	if (!taken)
+		kfree_skb(skb);
+	return taken;
+}
+
+/* Nobody waits for a connection with the answer that leads to it. */
+static void addresses_are_resolved_without_a_connection(struct kunit *test)
+{
+	u8 type;
+
+	KUNIT_EXPECT_FALSE(test, send_headers(test, ETH_P_ARP, 0, 0, 56));
+	KUNIT_EXPECT_FALSE(test, send_headers(test, ETH_P_RARP, 0, 0, 56));
+	for (type = NDISC_ROUTER_SOLICITATION; type <= NDISC_REDIRECT; type++)
+		KUNIT_EXPECT_FALSE(test, send_headers(test, ETH_P_IPV6, IPPROTO_ICMPV6, type, 72));
+	settle();
+	KUNIT_EXPECT_EQ(test, conns.links, 0U);
+	KUNIT_EXPECT_NULL(test, conn_to(1));
+	KUNIT_EXPECT_TRUE(test, send_headers(test, ETH_P_IPV6, IPPROTO_ICMPV6, 128, 72)); /* echo */
+	KUNIT_EXPECT_TRUE(test, send_headers(test, ETH_P_IPV6, IPPROTO_TCP, 136, 72));
+	KUNIT_EXPECT_TRUE(test, send_headers(test, ETH_P_IP, IPPROTO_ICMPV6, 136, 72));
+	/* cut off behind the type */
+	KUNIT_EXPECT_TRUE(test, send_headers(test, ETH_P_IPV6, IPPROTO_ICMPV6, 136, 41));
+	settle();
+	KUNIT_EXPECT_EQ(test, conns.links, 1U);
+}
+
 /* Whenever a packet comes around the REP, it leaves, and in its turn. */
 static void no_packet_is_stranded_around_the_rep(struct kunit *test)
 {
@@ -481,6 +526,7 @@ static void a_thousand_peers(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(one_packet_makes_a_connection),
 	KUNIT_CASE(what_goes_as_datagrams),
+	KUNIT_CASE(addresses_are_resolved_without_a_connection),
 	KUNIT_CASE(no_packet_is_stranded_around_the_rep),
 	KUNIT_CASE(nothing_waits_for_a_lost_port),
 	KUNIT_CASE(packets_survive_a_broken_link),
