@@ -175,7 +175,7 @@ void ipoib_cm_push(struct ipoib_txq *txq, struct ipoib_conn *conn,
 		ipoib_tx_error(txq, skb, SKB_DROP_REASON_SKB_CSUM);
 		return;
 	}
-	if (unlikely(!ipoib_tx_fits_sges(txq->intf, skb))) {
+	if (unlikely(!ipoib_tx_fits_sges(txq->intf, skb, 0))) {
 		ipoib_tx_error(txq, skb, SKB_DROP_REASON_NOMEM);
 		return;
 	}

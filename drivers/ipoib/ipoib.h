@@ -459,11 +459,12 @@ void ipoib_tx_comp_handler(struct ib_cq *cq, void *context);
 /* tx_map.c */
 int ipoib_tx_map(struct ib_device *ca, struct ipoib_tx_slot *slot);
 void ipoib_tx_unmap(struct ib_device *ca, struct ipoib_tx_slot *slot);
-bool ipoib_tx_fits_sges(struct ipoib_intf *intf, struct sk_buff *skb);
+bool ipoib_tx_fits_sges(const struct ipoib_intf *intf, struct sk_buff *skb, unsigned int hlen);
 
 /* tx_lso.c */
 unsigned int ipoib_tx_lso_frame_len(const struct sk_buff *skb);
-bool ipoib_tx_lso_prepare(struct ipoib_tx_slot *slot, struct sk_buff *skb);
+bool ipoib_tx_lso_prepare(const struct ipoib_intf *intf, struct ipoib_tx_slot *slot,
+			  struct sk_buff *skb);
 unsigned int ipoib_tx_lso_packets(const struct ipoib_tx_slot *slot);
 
 /* pmtu.c */

@@ -37,7 +37,8 @@ static struct ipoib_tx_slot *tx_slot(const struct ipoib_txq *txq, u32 pos)
  */
 bool ipoib_tx_has_room(const struct ipoib_txq *txq)
 {
-	return txq->head - READ_ONCE(txq->tail) < txq->size;
+	/* Pairs with the release in tx_complete(): who sees room finds the slot empty. */
+	return txq->head - smp_load_acquire(&txq->tail) < txq->size;
 }
 
 /**
@@ -101,7 +102,8 @@ static unsigned int tx_frame_len(const struct sk_buff *skb)
 	return likely(!skb_is_gso(skb)) ? skb->len : ipoib_tx_lso_frame_len(skb);
 }
 
-static bool tx_prepare(struct ipoib_tx_slot *slot, struct sk_buff *skb)
+static bool tx_prepare(const struct ipoib_intf *intf, struct ipoib_tx_slot *slot,
+		       struct sk_buff *skb)
 {
 	slot->wr.wr.opcode = IB_WR_SEND;
 	slot->wr.hlen = 0;
@@ -144,8 +146,7 @@ void ipoib_tx_push(struct ipoib_txq *txq, struct ipoib_dest *dest,
 		ipoib_pmtu_too_long(txq, skb, group_mtu, &dest->told_mtu);
 		return;
 	}
-	if (unlikely(!tx_prepare(slot, skb) ||
-		     !ipoib_tx_fits_sges(intf, skb))) {
+	if (unlikely(!tx_prepare(intf, slot, skb))) {
 		ipoib_tx_error(txq, skb, SKB_DROP_REASON_NOMEM);
 		return;
 	}
@@ -438,7 +439,8 @@ static void tx_complete(struct ipoib_txq *txq, u32 last, bool ok, int budget)
 		ipoib_tx_done(slot->skb, ok, budget);
 		slot->skb = NULL;
 	}
-	WRITE_ONCE(txq->tail, tail);
+	/* Pairs with the acquire in ipoib_tx_has_room(). */
+	smp_store_release(&txq->tail, tail);
 	ipoib_tx_count_done(txq, ok, packets, bytes);
 }
 

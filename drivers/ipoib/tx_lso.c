@@ -26,17 +26,21 @@ unsigned int ipoib_tx_lso_frame_len(const struct sk_buff *skb)
 
 /**
  * ipoib_tx_lso_prepare - have the HCA cut a packet
+ * @intf: interface
  * @slot: of the packet; its request's operation and headers are set
  * @skb: packet to be cut, encapsulation header in front; the headers are pulled off
  *
- * Return: false if there is no memory for headers in one piece, or the packet is none
- * that a HCA cuts.
+ * Return: false if there is no memory for headers in one piece, or for what the HCA
+ * cannot gather, or the packet is none that a HCA cuts.
  */
-bool ipoib_tx_lso_prepare(struct ipoib_tx_slot *slot, struct sk_buff *skb)
+bool ipoib_tx_lso_prepare(const struct ipoib_intf *intf, struct ipoib_tx_slot *slot,
+			  struct sk_buff *skb)
 {
 	unsigned int hlen = lso_hlen(skb);
 
-	if (!skb_is_gso_tcp(skb) || !pskb_may_pull(skb, hlen))
+	/* Both may move the headers. */
+	if (!skb_is_gso_tcp(skb) || !pskb_may_pull(skb, hlen) ||
+	    !ipoib_tx_fits_sges(intf, skb, hlen))
 		return false;
 	slot->wr.wr.opcode = IB_WR_LSO;
 	slot->wr.header = skb->data;

@@ -73,10 +73,11 @@ int ipoib_tx_map(struct ib_device *ca, struct ipoib_tx_slot *slot)
  * ipoib_tx_fits_sges - can the HCA gather a packet, if need be after copying it
  * @intf: interface
  * @skb: packet
+ * @hlen: octets at its front, in one piece, that are given apart
  */
-bool ipoib_tx_fits_sges(struct ipoib_intf *intf, struct sk_buff *skb)
+bool ipoib_tx_fits_sges(const struct ipoib_intf *intf, struct sk_buff *skb, unsigned int hlen)
 {
-	unsigned int need = skb_shinfo(skb)->nr_frags + !!skb_headlen(skb);
+	unsigned int need = skb_shinfo(skb)->nr_frags + (skb_headlen(skb) > hlen);
 
 	return need <= intf->tx_sge || !skb_linearize(skb);
 }

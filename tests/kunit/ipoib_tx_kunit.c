@@ -260,23 +260,30 @@ static void packets_that_cannot_go(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hca.posts, 0U);
 }
 
+static void add_pieces(struct kunit *test, struct sk_buff *skb, u32 pieces, u32 len)
+{
+	u32 i;
+
+	for (i = 0; i < pieces; i++) {
+		struct page *page = alloc_page(GFP_KERNEL | __GFP_ZERO);
+
+		KUNIT_ASSERT_NOT_NULL(test, page);
+		skb_add_rx_frag(skb, i, page, 0, len, PAGE_SIZE);
+	}
+}
+
 /* Pieces beyond what the HCA takes are copied together. */
 static void packets_in_many_pieces(struct kunit *test)
 {
 	struct ipoib_txq *txq = &world->intf->txq[0];
 	union ib_gid gid = world_gid(1);
-	u32 pieces, i;
+	u32 pieces;
 
 	resolved(test, 1);
 	for (pieces = 1; pieces <= 6; pieces++) {
 		struct sk_buff *skb = world_packet(test, &gid, 5, 10);
 
-		for (i = 0; i < pieces; i++) {
-			struct page *page = alloc_page(GFP_KERNEL | __GFP_ZERO);
-
-			KUNIT_ASSERT_NOT_NULL(test, page);
-			skb_add_rx_frag(skb, i, page, 0, 100, PAGE_SIZE);
-		}
+		add_pieces(test, skb, pieces, 100);
 		KUNIT_EXPECT_TRUE(test, transmit(skb));
 		KUNIT_EXPECT_EQ(test, hca.bytes[pieces - 1], 14 + 100 * pieces);
 		KUNIT_EXPECT_EQ(test, txq->slots[pieces - 1].wr.wr.num_sge,
@@ -325,6 +332,26 @@ static void long_segments_are_left_to_the_hca(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, done(&txq->done.packets), 5ULL);
 }
 
+/* The headers are where they are after copying: with more than four pieces elsewhere. */
+static void long_segments_in_many_pieces(struct kunit *test)
+{
+	struct ipoib_txq *txq = &world->intf->txq[0];
+	u32 pieces;
+
+	resolved(test, 1);
+	for (pieces = 3; pieces <= 6; pieces++) {
+		struct ipoib_tx_slot *slot = &txq->slots[pieces - 3];
+		struct sk_buff *skb = long_segment(test, 0, 1000);
+
+		add_pieces(test, skb, pieces, 1000);
+		KUNIT_ASSERT_TRUE(test, transmit(skb));
+		KUNIT_EXPECT_EQ(test, hca.bytes[pieces - 3], 1000 * pieces);
+		KUNIT_EXPECT_EQ(test, slot->wr.wr.num_sge, pieces <= 4 ? (int)pieces : 1);
+		KUNIT_EXPECT_PTR_EQ(test, slot->wr.header, (void *)(skb->data - slot->wr.hlen));
+	}
+	KUNIT_EXPECT_EQ(test, done(&txq->drops.errors), 0ULL);
+}
+
 static void long_segments_that_cannot_go(struct kunit *test)
 {
 	struct ipoib_txq *txq = &world->intf->txq[0];
@@ -358,6 +385,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(reasons_of_drops),
 	KUNIT_CASE(packets_in_many_pieces),
 	KUNIT_CASE(long_segments_are_left_to_the_hca),
+	KUNIT_CASE(long_segments_in_many_pieces),
 	KUNIT_CASE(long_segments_that_cannot_go),
 	{}
 };
