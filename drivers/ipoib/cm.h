@@ -262,8 +262,7 @@ void ipoib_cm_tx_tick(struct ipoib_cm *cm);
 bool ipoib_cm_tx_usable(const struct ipoib_cm_tx *link);
 void ipoib_cm_push(struct ipoib_txq *txq, struct ipoib_conn *conn,
 		   struct sk_buff *skb);
-void ipoib_cm_tx_complete(struct ipoib_cm_tx *link, u32 last, bool ok,
-			  int budget);
+void ipoib_cm_tx_reclaim(struct ipoib_cm_tx *link);
 
 /* cm_rx.c */
 int ipoib_cm_rx_start(struct ipoib_cm *cm);

@@ -216,17 +216,12 @@ static void ring_count(struct ring_done *done)
 	done->bytes = 0;
 }
 
-/**
- * ipoib_cm_tx_complete - free what a link has sent
- * @link: link
- * @last: ring position up to which everything is done
- * @ok: it has arrived
- * @budget: of NAPI, or 0 outside of it
- *
- * Context: NAPI of the first transmit queue, or control while that is off.
+/*
+ * Free what a link has sent, up to ring position @last; @ok: it has arrived. @budget is that of
+ * NAPI, or 0 outside of it. Context: NAPI of the first transmit queue, or control while that is
+ * off.
  */
-void ipoib_cm_tx_complete(struct ipoib_cm_tx *link, u32 last, bool ok,
-			  int budget)
+static void ring_complete(struct ipoib_cm_tx *link, u32 last, bool ok, int budget)
 {
 	struct ipoib_intf *intf = link->cm->intf;
 	struct ring_done done = { .ok = ok };
@@ -254,6 +249,35 @@ void ipoib_cm_tx_complete(struct ipoib_cm_tx *link, u32 last, bool ok,
 	smp_store_mb(link->tail, tail);
 }
 
+/**
+ * ipoib_cm_tx_reclaim - free what a link will not complete any more
+ * @link: link that takes no more packets; its queue pair goes first
+ *
+ * Context: control.
+ */
+void ipoib_cm_tx_reclaim(struct ipoib_cm_tx *link)
+{
+	struct ipoib_intf *intf = link->cm->intf;
+
+	if (link->tail == link->head)
+		return;
+	/* It may be about to handle completions that point to the queue pair. */
+	if (intf->running)
+		napi_disable(&intf->txq[0].napi);
+	ib_destroy_qp(link->qp);
+	link->qp = NULL;
+	if (link->tail != link->head)
+		ring_complete(link, link->head - 1, false, 0);
+	if (!intf->running)
+		return;
+	/* No completion will come to do it, perhaps. */
+	ipoib_tx_room_found(intf);
+	napi_enable(&intf->txq[0].napi);
+	local_bh_disable();
+	napi_schedule(&intf->txq[0].napi);
+	local_bh_enable();
+}
+
 static void ring_completion(struct ipoib_cm *cm, const struct ib_wc *wc,
 			    int budget)
 {
@@ -265,7 +289,7 @@ static void ring_completion(struct ipoib_cm *cm, const struct ib_wc *wc,
 			   ib_wc_status_msg(wc->status), wc->vendor_err);
 		ring_break(link);
 	}
-	ipoib_cm_tx_complete(link, wc->wr_id, ok, budget);
+	ring_complete(link, wc->wr_id, ok, budget);
 	if (unlikely(READ_ONCE(link->state) != IPOIB_CM_TX_OPEN))
 		ipoib_cm_note(cm, &link->item, IPOIB_CM_TX_DRAINED);
 }

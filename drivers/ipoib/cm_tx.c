@@ -89,27 +89,6 @@ static void link_destroy(struct ipoib_cm_tx *link)
 	kfree_rcu(link, rcu);
 }
 
-/* Take back what will not complete any more: the queue pair goes first. */
-static void link_reclaim(struct ipoib_cm_tx *link)
-{
-	struct ipoib_intf *intf = link->cm->intf;
-
-	if (link->tail == link->head)
-		return;
-	ib_destroy_qp(link->qp);
-	link->qp = NULL;
-	if (intf->running)
-		napi_disable(&intf->txq[0].napi);
-	if (link->tail != link->head)
-		ipoib_cm_tx_complete(link, link->head - 1, false, 0);
-	if (intf->running) {
-		napi_enable(&intf->txq[0].napi);
-		local_bh_disable();
-		napi_schedule(&intf->txq[0].napi);
-		local_bh_enable();
-	}
-}
-
 static void link_flush(struct ipoib_cm_tx *link)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
@@ -138,7 +117,7 @@ static void link_check(struct ipoib_cm_tx *link)
 	if (late && tail != link->posted)
 		netdev_warn(link->cm->intf->dev, "%u sends of a connection were never completed\n",
 			    link->posted - tail);
-	link_reclaim(link);
+	ipoib_cm_tx_reclaim(link);
 	link_destroy(link);
 }
 
@@ -158,7 +137,7 @@ void ipoib_cm_tx_end(struct ipoib_cm_tx *link, bool graceful)
 	} else {
 		link_flush(link);
 	}
-	/* Pairs with that in ipoib_cm_tx_complete(): one of us sees the end. */
+	/* Pairs with that in ring_complete(): one of us sees the end. */
 	smp_mb();
 	link_check(link);
 }
@@ -417,7 +396,7 @@ void ipoib_cm_reclaim(struct ipoib_intf *intf)
 	if (!intf->cm)
 		return;
 	list_for_each_entry_safe(link, next, &intf->cm->links, list) {
-		link_reclaim(link);
+		ipoib_cm_tx_reclaim(link);
 		link_destroy(link);
 	}
 }

@@ -250,7 +250,8 @@ enum ipoib_flush {
  * @txq: the transmit queues
  * @tx_queues: how many of them there are; written under the transmit locks by control,
  *	for which somebody with rtnl waits
- * @first_woken: turn of the transmit queues in being woken; NAPI of the first one
+ * @first_woken: turn of the transmit queues in being woken; NAPI of the first one, or
+ *	control while that is off
  * @rxq: the receive queue
  * @drained: woken by NAPI while the queue pair stops
  * @dests: paths and groups by GID (RCU)
@@ -452,6 +453,7 @@ void ipoib_tx_error(struct ipoib_txq *txq, struct sk_buff *skb,
 		    enum skb_drop_reason reason);
 void ipoib_tx_done(struct sk_buff *skb, bool ok, int budget);
 void ipoib_tx_stop_if_full(struct ipoib_txq *txq);
+void ipoib_tx_room_found(struct ipoib_intf *intf);
 void ipoib_tx_count_done(struct ipoib_txq *txq, bool ok, unsigned int packets,
 			 unsigned int bytes);
 void ipoib_tx_comp_handler(struct ib_cq *cq, void *context);

@@ -107,7 +107,9 @@ static bool tx_prepare(const struct ipoib_intf *intf, struct ipoib_tx_slot *slot
 {
 	slot->wr.wr.opcode = IB_WR_SEND;
 	slot->wr.hlen = 0;
-	return likely(!skb_is_gso(skb)) || ipoib_tx_lso_prepare(slot, skb);
+	if (likely(!skb_is_gso(skb)))
+		return ipoib_tx_fits_sges(intf, skb, 0);
+	return ipoib_tx_lso_prepare(intf, slot, skb);
 }
 
 /* Packets that leave. */
@@ -370,6 +372,18 @@ static void tx_wake_all(struct ipoib_intf *intf)
 		tx_wake(&intf->txq[(first + i) % n]);
 }
 
+/**
+ * ipoib_tx_room_found - let in what has waited for room in connections
+ * @intf: interface
+ *
+ * Context: NAPI of the first transmit queue, or control while that is off.
+ */
+void ipoib_tx_room_found(struct ipoib_intf *intf)
+{
+	tx_send_backlog(intf);
+	tx_wake_all(intf);
+}
+
 /* A send has failed or been flushed; a failure stops a UD queue pair. */
 static void tx_bad_completion(struct ipoib_txq *txq, const struct ib_wc *wc)
 {
@@ -482,11 +496,12 @@ int ipoib_tx_poll(struct napi_struct *napi, int budget)
 	} while (n == IPOIB_POLL_BATCH && done < budget);
 
 	if (done) {
-		tx_send_backlog(intf);
-		if (links)
-			tx_wake_all(intf);
-		else
+		if (links) {
+			ipoib_tx_room_found(intf);
+		} else {
+			tx_send_backlog(intf);
 			tx_wake(txq);
+		}
 		if (!list_empty(&intf->reaping))
 			queue_work(intf->wq, &intf->reap_work);
 		if (!READ_ONCE(txq->running))

@@ -184,7 +184,7 @@ void ipoib_cm_push(struct ipoib_txq *txq, struct ipoib_conn *conn, struct sk_buf
 	kfree_skb(skb);
 }
 
-void ipoib_cm_tx_complete(struct ipoib_cm_tx *link, u32 last, bool ok, int budget)
+void ipoib_cm_tx_reclaim(struct ipoib_cm_tx *link)
 {
 }
 

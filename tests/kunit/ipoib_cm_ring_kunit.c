@@ -73,7 +73,7 @@ static int link_setup(struct kunit *test)
 static void link_teardown(struct kunit *test)
 {
 	if (peer.link.tail != peer.link.head)
-		ipoib_cm_tx_complete(&peer.link, peer.link.head - 1, false, 0);
+		ring_complete(&peer.link, peer.link.head - 1, false, 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&peer.cm.in_flight), 0);
 	world->intf->cm = NULL;
 	kvfree(peer.link.slots);
@@ -184,6 +184,24 @@ static void every_stopped_queue_is_woken(struct kunit *test)
 	}
 }
 
+/* Nothing else is on its way whose completion would wake them. */
+static void queues_are_woken_when_a_link_is_given_up(struct kunit *test)
+{
+	u32 i;
+
+	while (transmit(packet(test, 0, 100)))
+		KUNIT_ASSERT_LE(test, atomic_read(&peer.cm.in_flight), IPOIB_CM_TX_RING);
+	for (i = 1; i < QUEUES; i++)
+		KUNIT_EXPECT_TRUE(test, transmit(packet(test, i, 100)));
+	for (i = 0; i < QUEUES; i++)
+		KUNIT_EXPECT_TRUE(test, stopped(i));
+	doorbell(0);
+	ipoib_cm_tx_reclaim(&peer.link);
+	KUNIT_EXPECT_EQ(test, atomic_read(&peer.cm.in_flight), 0);
+	for (i = 0; i < QUEUES; i++)
+		KUNIT_EXPECT_FALSE(test, stopped(i));
+}
+
 /* A queue that comes while there is no room has not noticed either. */
 static void queues_that_come_do_not_overrun_the_ring(struct kunit *test)
 {
@@ -264,6 +282,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(all_queues_share_the_ring),
 	KUNIT_CASE(an_unposted_link_is_not_forgotten),
 	KUNIT_CASE(every_stopped_queue_is_woken),
+	KUNIT_CASE(queues_are_woken_when_a_link_is_given_up),
 	KUNIT_CASE(queues_that_come_do_not_overrun_the_ring),
 	KUNIT_CASE(a_refused_packet_rings_the_doorbell),
 	KUNIT_CASE(both_modes_complete_side_by_side),
