@@ -30,8 +30,13 @@
  * for stalled, after five seconds.
  */
 #define LINK_ACK_TIMEOUT_MAX	15
-/* A receiver without buffers is a slow one, not a dead one. */
-#define LINK_RNR_RETRIES	6
+/*
+ * A receiver without buffers is a slow one, not a dead one: how often it is asked again is for
+ * it to say, mostly without limit. But what it never takes holds up the others, too: what has
+ * made no progress at so many ticks in a row is given up.
+ */
+#define LINK_RNR_RETRIES	7
+#define LINK_STALLS_MAX		3
 
 static int link_set_state(struct ipoib_cm_tx *link, enum ib_qp_state state)
 {
@@ -41,10 +46,8 @@ static int link_set_state(struct ipoib_cm_tx *link, enum ib_qp_state state)
 	err = ib_cm_init_qp_attr(link->id, &attr, &mask);
 	if (err)
 		return err;
-	if (state == IB_QPS_RTS) {
-		attr.rnr_retry = LINK_RNR_RETRIES;
+	if (state == IB_QPS_RTS)
 		attr.timeout = min_t(u8, attr.timeout, LINK_ACK_TIMEOUT_MAX);
-	}
 	return ib_modify_qp(link->qp, &attr, mask);
 }
 
@@ -142,6 +145,19 @@ void ipoib_cm_tx_end(struct ipoib_cm_tx *link, bool graceful)
 	link_check(link);
 }
 
+/* Return: true if something has been on its way for long, and nothing has arrived. */
+static bool link_has_stalled(struct ipoib_cm_tx *link)
+{
+	u32 tail = READ_ONCE(link->tail);
+
+	if (tail != link->seen_tail || tail == READ_ONCE(link->posted))
+		link->stalls = 0;
+	else
+		link->stalls++;
+	link->seen_tail = tail;
+	return link->stalls >= LINK_STALLS_MAX;
+}
+
 /**
  * ipoib_cm_tx_tick - see to links whose time is up
  * @cm: connected mode
@@ -155,6 +171,8 @@ void ipoib_cm_tx_tick(struct ipoib_cm *cm)
 	list_for_each_entry_safe(link, next, &cm->links, list)
 		if (link->state != IPOIB_CM_TX_OPEN)
 			link_check(link);
+		else if (link_has_stalled(link))
+			ipoib_conn_event(link->conn, IPOIB_CONN_EV_LOST);
 }
 
 /* The first of several events may free the link, so the others wait their turn. */

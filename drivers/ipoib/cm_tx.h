@@ -42,6 +42,8 @@ enum ipoib_cm_tx_state {
  * @conn: whose it is, or NULL when it ends; control
  * @state: control, read by NAPI
  * @deadline: jiffies by which the state has to change; control
+ * @seen_tail: @tail at the last tick; control
+ * @stalls: ticks in a row at which it was the same with sends on their way; control
  * @id: of the CM; constant
  * @qp: queue pair; constant
  * @peer: what the peer says of itself; handed over by @IPOIB_CM_TX_REP
@@ -64,6 +66,8 @@ struct ipoib_cm_tx {
 	struct ipoib_conn *conn;
 	enum ipoib_cm_tx_state state;
 	unsigned long deadline;
+	u32 seen_tail;
+	unsigned int stalls;
 	struct ib_cm_id *id;
 	struct ib_qp *qp;
 	struct ipoib_cm_peer peer;
