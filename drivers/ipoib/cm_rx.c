@@ -92,13 +92,27 @@ void ipoib_cm_rx_returned(struct ipoib_cm_rx *rx)
 		ipoib_cm_rx_drained(rx);
 }
 
+/* Some say that the queue pair has failed, others are of no consequence (IBA 11.6.3). */
 static void rx_qp_event(struct ib_event *event, void *context)
 {
 	struct ipoib_cm_rx *rx = context;
 
-	ipoib_cm_note(rx->cm, &rx->item,
-		      event->event == IB_EVENT_QP_LAST_WQE_REACHED ?
-		      IPOIB_CM_RX_LAST : IPOIB_CM_RX_ENDED);
+	switch (event->event) {
+	case IB_EVENT_QP_LAST_WQE_REACHED:
+		ipoib_cm_note(rx->cm, &rx->item, IPOIB_CM_RX_LAST);
+		break;
+	case IB_EVENT_QP_FATAL:
+	case IB_EVENT_QP_REQ_ERR:
+	case IB_EVENT_QP_ACCESS_ERR:
+		ipoib_cm_note(rx->cm, &rx->item, IPOIB_CM_RX_ENDED);
+		break;
+	case IB_EVENT_COMM_EST:
+		/* A packet has come before the peer's RTU, which may be lost. */
+		ib_cm_notify(rx->id, event->event);
+		break;
+	default:
+		break;
+	}
 }
 
 static int rx_create_qp(struct ipoib_cm_rx *rx)

@@ -31,6 +31,7 @@ static int fake_init_qp_attr(struct ib_qp_attr *attr, int *mask);
 #define ib_send_cm_rtu(id, data, len) (hca.rtus++, 0)
 #define ib_send_cm_rej(id, why, info, info_len, data, len) (hca.rejs++)
 #define ib_send_cm_drep(id, data, len) ((void)(id))
+#define ib_cm_notify(id, event) (hca.established++)
 
 #define QPN		0x42
 #define PKEYS		128
@@ -45,9 +46,12 @@ static struct {
 	u32 reps;
 	u32 rtus;
 	u32 rejs;
+	u32 established;	/* that the CM has been told of */
 	u8 path_timeout;	/* for an acknowledgement: 4.096 us * 2^n */
 	u8 timeout;		/* of the newest queue pair that sends */
 	u8 retries;
+	u8 peer_rnr_retry;	/* in its answer */
+	u8 rnr_retry;		/* of the newest queue pair that sends */
 	ib_cm_handler listener;
 	struct ib_cm_id *id;	/* the newest */
 	struct ipoib_path path;
@@ -86,7 +90,8 @@ static int fake_init_qp_attr(struct ib_qp_attr *attr, int *mask)
 		*mask = IB_QP_PKEY_INDEX;
 	if (attr->qp_state == IB_QPS_RTS) {
 		attr->timeout = hca.path_timeout;
-		*mask = IB_QP_TIMEOUT;
+		attr->rnr_retry = hca.peer_rnr_retry;
+		*mask = IB_QP_TIMEOUT | IB_QP_RNR_RETRY;
 	}
 	return 0;
 }
@@ -95,6 +100,8 @@ static int fake_modify_qp(const struct ib_qp_attr *attr, int mask)
 {
 	if (mask & IB_QP_TIMEOUT)
 		hca.timeout = attr->timeout;
+	if (mask & IB_QP_RNR_RETRY)
+		hca.rnr_retry = attr->rnr_retry;
 	if (mask & IB_QP_PKEY_INDEX) {
 		hca.indices++;
 		hca.wrong_index += attr->pkey_index != PKEY_INDEX;
@@ -393,13 +400,87 @@ static void the_path_may_want_less_time(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hca.timeout, 14);
 }
 
+/* A peer that is late is asked again as often as it says, which may be for ever. */
+static void a_peer_says_how_often_it_is_asked_again(struct kunit *test)
+{
+	hca.peer_rnr_retry = 7;
+	KUNIT_ASSERT_NOT_NULL(test, connect(test));
+	KUNIT_EXPECT_EQ(test, hca.rnr_retry, 7);
+}
+
+/* But not while nothing of it arrives for seconds. */
+static void a_peer_that_takes_nothing_is_given_up_before_the_queue(struct kunit *test)
+{
+	struct ipoib_conn *conn = connect(test);
+	struct ipoib_cm_tx *link;
+	int tick;
+
+	KUNIT_ASSERT_NOT_NULL(test, conn);
+	link = conn->link;
+	for (tick = 0; tick < 10; tick++)	/* nothing is on its way */
+		ipoib_cm_tx_tick(world->intf->cm);
+	KUNIT_EXPECT_EQ(test, conn->state, IPOIB_CONN_UP);
+	link->head = 20;
+	link->posted = 20;
+	for (tick = 0; tick < 10; tick++) {	/* little by little */
+		ipoib_cm_tx_tick(world->intf->cm);
+		ipoib_cm_tx_tick(world->intf->cm);
+		link->tail++;
+	}
+	KUNIT_EXPECT_EQ(test, conn->state, IPOIB_CONN_UP);
+	for (tick = 0; tick < 5 && conn->state == IPOIB_CONN_UP; tick++)
+		ipoib_cm_tx_tick(world->intf->cm);
+	KUNIT_EXPECT_NE(test, conn->state, IPOIB_CONN_UP);
+	KUNIT_EXPECT_LT(test, tick * IPOIB_CM_TICK, 5 * HZ);
+	link->tail = link->head;
+}
+
+static void happens(struct ipoib_cm_rx *rx, enum ib_event_type type)
+{
+	struct ib_event event = { .device = world->ca, .event = type };
+
+	rx_qp_event(&event, rx);
+	world_settle();
+}
+
+static void events_of_an_incoming_connection(struct kunit *test)
+{
+	static const enum ib_event_type harmless[] = {
+		IB_EVENT_COMM_EST, IB_EVENT_SQ_DRAINED, IB_EVENT_PATH_MIG,
+		IB_EVENT_PATH_MIG_ERR,
+	};
+	static const enum ib_event_type fatal[] = {
+		IB_EVENT_QP_FATAL, IB_EVENT_QP_REQ_ERR, IB_EVENT_QP_ACCESS_ERR,
+	};
+	struct ipoib_cm *cm = world->intf->cm;
+	u32 i, k;
+
+	for (i = 0; i < ARRAY_SIZE(fatal); i++) {
+		struct ipoib_cm_rx *rx;
+
+		KUNIT_ASSERT_EQ(test, request(i + 1), 0);
+		rx = list_last_entry(&cm->rx_links, struct ipoib_cm_rx, list);
+		for (k = 0; k < ARRAY_SIZE(harmless); k++) {
+			happens(rx, harmless[k]);
+			KUNIT_EXPECT_EQ_MSG(test, rx->state, IPOIB_CM_RX_LIVE, "event %d",
+					    harmless[k]);
+		}
+		KUNIT_EXPECT_EQ(test, hca.established, i + 1);
+		happens(rx, fatal[i]);
+		KUNIT_EXPECT_NE_MSG(test, rx->state, IPOIB_CM_RX_LIVE, "event %d", fatal[i]);
+	}
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(a_search_asks_for_every_entry),
 	KUNIT_CASE(asking_for_a_connection),
 	KUNIT_CASE(asking_again),
 	KUNIT_CASE(accepting_connections),
+	KUNIT_CASE(events_of_an_incoming_connection),
 	KUNIT_CASE(a_silent_peer_is_given_up_before_the_queue),
 	KUNIT_CASE(the_path_may_want_less_time),
+	KUNIT_CASE(a_peer_says_how_often_it_is_asked_again),
+	KUNIT_CASE(a_peer_that_takes_nothing_is_given_up_before_the_queue),
 	{}
 };
 
