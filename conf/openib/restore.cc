@@ -102,8 +102,12 @@ Kept withoutRestored(const State &state, const std::string &only)
 {
     Kept left = state.kept;
     std::erase_if(left, [&](const Interface &one) {
-        const std::string &there = state.interface(one.name) ? one.name : one.parent;
-        return state.interface(there) && (only.empty() || only == there);
+        const std::string &name = state.interface(one.name) ? one.name : one.parent;
+        const Interface *there = state.interface(name);
+        if (!there || only.empty())
+            return there != nullptr;
+        const Interface *was = state.wasKept(name);
+        return only == name && !(was && was->index == there->index);
     });
     return left;
 }

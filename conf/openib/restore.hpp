@@ -30,8 +30,9 @@ void predictRestored(const Step &step, Interface &interface);
 
 // What the interfaces have now, and what was kept of those that may come back.
 [[nodiscard]] Kept worthKeeping(const State &state);
-// What was kept, without that of interface @only (empty: any) if it is there and of those
-// children of it that are not: it has been restored, or could not be.
+// What was kept, without that of interface @only if it is there again and of those children of
+// it that are not: it has been restored, or could not be. With @only empty that is so of any
+// interface that is there, also of one that has not been away.
 [[nodiscard]] Kept withoutRestored(const State &state, const std::string &only);
 [[nodiscard]] Step keepStep(const Kept &kept);
 

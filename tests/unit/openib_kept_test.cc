@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include "conf/openib/kept.hpp"
 
+#include "conf/openib/restore.hpp"
+
 #include <gtest/gtest.h>
 
 namespace openipoib::openib
@@ -121,6 +123,31 @@ TEST(OpenibKept, NamesThatNoInterfaceHas)
                  R"({"name":"ib0","index":2,"mtu":1,"pkey":1}]})");
     ASSERT_FALSE(twice);
     EXPECT_EQ(twice.error().context, "ib0 is there twice");
+}
+
+// udev's `openib apply data0`, for a child just made, comes between `openib keep` and the end of
+// the module.
+TEST(OpenibKept, AnInterfaceThatHasNotGoneYetStaysKept)
+{
+    Interface parent;
+    parent.name = "ib0";
+    parent.index = 2;
+    State state;
+    state.kept = {parent, child()};
+    state.interfaces = state.kept;
+    for (const char *device : {"ib0", "ib0.8001"})
+        EXPECT_EQ(withoutRestored(state, device).size(), 2u) << device;
+    state.interfaces = {parent}; // the child first
+    EXPECT_EQ(withoutRestored(state, "ib0").size(), 2u);
+    state.interfaces[0].index = 9; // it is back
+    EXPECT_TRUE(withoutRestored(state, "ib0").empty());
+    state.interfaces.push_back(child());
+    state.interfaces[1].index = 10;
+    EXPECT_EQ(withoutRestored(state, "ib0").size(), 1u);
+    EXPECT_EQ(withoutRestored(state, "ib0.8001").size(), 1u);
+    EXPECT_EQ(withoutRestored(state, "ib1").size(), 2u);
+    state.interfaces = state.kept;
+    EXPECT_TRUE(withoutRestored(state, "").empty()); // by hand, of all there is
 }
 
 } // namespace
