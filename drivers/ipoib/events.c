@@ -150,9 +150,10 @@ static void events_flush_work(struct work_struct *work)
 		ipoib_cm_reset(intf);
 		ipoib_paths_forget_ah(intf);
 		ipoib_mcast_restart(intf);
-	} else if (asked & BIT(IPOIB_FLUSH_LIGHT)) {
-		ipoib_paths_mark_stale(intf);
-		ipoib_mcast_kick(intf);
+	} else {
+		if (asked & BIT(IPOIB_FLUSH_LIGHT))
+			ipoib_paths_mark_stale(intf);
+		ipoib_mcast_retry(intf);
 	}
 	ipoib_carrier_update(intf);
 }

@@ -476,6 +476,23 @@ void ipoib_mcast_restart(struct ipoib_intf *intf)
 	ipoib_mcast_kick(intf);
 }
 
+/**
+ * ipoib_mcast_retry - ask for the broadcast group now, if it could not be joined
+ * @intf: interface
+ *
+ * Context: control; for when its partition may just have been made.
+ */
+void ipoib_mcast_retry(struct ipoib_intf *intf)
+{
+	struct ipoib_mcast *mcast = intf->broadcast;
+
+	if (!mcast || !mcast_may_join(mcast))
+		return;
+	mcast->backoff = 1;
+	mcast->retry_at = jiffies;
+	ipoib_mcast_kick(intf);
+}
+
 /* Make the memberships those of the stack's list of addresses. */
 static void mcast_sync_list(struct ipoib_intf *intf)
 {

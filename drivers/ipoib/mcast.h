@@ -72,6 +72,7 @@ int ipoib_mcast_start(struct ipoib_intf *intf);
 void ipoib_mcast_set_umcast(struct ipoib_intf *intf, bool umcast);
 void ipoib_mcast_kick(struct ipoib_intf *intf);
 void ipoib_mcast_restart(struct ipoib_intf *intf);
+void ipoib_mcast_retry(struct ipoib_intf *intf);
 void ipoib_mcast_work(struct work_struct *work);
 
 #endif /* IPOIB_MCAST_H */

@@ -33,7 +33,7 @@ static struct {
 	u32 stale;
 	u32 forgot;
 	u32 rejoined;
-	u32 kicked;
+	u32 retried;
 	u32 paths_destroyed;
 	u32 groups_destroyed;
 } port;
@@ -116,9 +116,9 @@ void ipoib_mcast_restart(struct ipoib_intf *intf)
 	port.rejoined++;
 }
 
-void ipoib_mcast_kick(struct ipoib_intf *intf)
+void ipoib_mcast_retry(struct ipoib_intf *intf)
 {
-	port.kicked++;
+	port.retried++;
 }
 
 void ipoib_mcast_work(struct work_struct *work)
@@ -302,7 +302,7 @@ static void light_flush(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, port.stale, 1U);
 	KUNIT_EXPECT_EQ(test, port.forgot, 0U);
 	KUNIT_EXPECT_EQ(test, port.rejoined, 0U);
-	KUNIT_EXPECT_EQ(test, port.kicked, 1U);
+	KUNIT_EXPECT_EQ(test, port.retried, 1U);
 	KUNIT_EXPECT_TRUE(test, netif_carrier_ok(world->intf->dev));
 }
 
@@ -319,8 +319,7 @@ static void normal_flush(struct kunit *test)
 
 static u32 consequences(void)
 {
-	return port.stops + port.stale + port.forgot + port.rejoined + port.kicked +
-	       port.notified;
+	return port.stops + port.stale + port.forgot + port.rejoined + port.notified;
 }
 
 /* A partition of others, or their GID, costs nobody a join, a query or a carrier. */
@@ -330,6 +329,7 @@ static void nothing_of_ours_has_changed(struct kunit *test)
 	happens(IB_EVENT_PKEY_CHANGE);
 	happens(IB_EVENT_GID_CHANGE);
 	KUNIT_EXPECT_EQ(test, consequences(), 0U);
+	KUNIT_EXPECT_EQ(test, port.retried, 2U);
 	KUNIT_EXPECT_EQ(test, port.starts, 1U);
 	KUNIT_EXPECT_TRUE(test, netif_carrier_ok(world->intf->dev));
 	/* what else has happened meanwhile is not lost */

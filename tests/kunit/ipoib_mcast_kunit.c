@@ -159,6 +159,30 @@ static void restart_joins_everything_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sa.attached, 2);
 }
 
+/* Its partition has come: it does not wait for the end of its backoff, nor is it asked twice. */
+static void what_was_refused_is_asked_for_again(struct kunit *test)
+{
+	u32 n;
+
+	run();
+	for (n = 0; n < 4; n++) {
+		KUNIT_ASSERT_EQ(test, sa.joins, n + 1);
+		ipoib_mcast_retry(world->intf);		/* while it is asked for */
+		world_settle();
+		KUNIT_EXPECT_EQ(test, sa.joins, n + 1);
+		answer(n, -EINVAL, 0);
+		KUNIT_EXPECT_EQ(test, sa.joins, n + 1);
+		ipoib_mcast_retry(world->intf);
+		world_settle();
+	}
+	sa.members[n].rec.mtu = IB_MTU_2048;
+	answer(n, 0, 0xC000);
+	KUNIT_EXPECT_EQ(test, sa.joins, n + 1);
+	ipoib_mcast_retry(world->intf);			/* it is joined */
+	world_settle();
+	KUNIT_EXPECT_EQ(test, sa.joins, n + 1);
+}
+
 static void requests_in_flight_are_few(struct kunit *test)
 {
 	u32 n;
@@ -281,6 +305,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(silence_keeps_the_handle),
 	KUNIT_CASE(first_refusals_keep_the_handle),
 	KUNIT_CASE(restart_joins_everything_again),
+	KUNIT_CASE(what_was_refused_is_asked_for_again),
 	KUNIT_CASE(requests_in_flight_are_few),
 	KUNIT_CASE(port_down_or_stopped),
 	KUNIT_CASE(larger_group_needs_larger_buffers),

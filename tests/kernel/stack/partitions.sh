@@ -86,7 +86,7 @@ more_than() {
 # them, since hosts look for routers at any time, and join the group of those to do so.
 costs() {
 	echo "$(stat_of "$1" path_queries) $(stat_of "$1" flush_restart)" \
-		"$(at "$1" cat "/sys/class/net/${DEV[$1]}/carrier_changes")"
+		"$(at "$1" ip -s -s link show dev "${DEV[$1]}" | awk '/ transns/ {getline; print $NF}')"
 }
 
 # has_pkey HOST P_KEY
