@@ -261,7 +261,7 @@ void ipoib_cm_tx_reclaim(struct ipoib_cm_tx *link)
 
 	if (link->tail == link->head)
 		return;
-	/* It may be about to handle completions that point to the queue pair. */
+	/* NAPI may be about to handle completions that point to the queue pair. */
 	if (intf->running)
 		napi_disable(&intf->txq[0].napi);
 	ib_destroy_qp(link->qp);
@@ -270,7 +270,7 @@ void ipoib_cm_tx_reclaim(struct ipoib_cm_tx *link)
 		ring_complete(link, link->head - 1, false, 0);
 	if (!intf->running)
 		return;
-	/* No completion will come to do it, perhaps. */
+	/* Perhaps nothing else is on its way whose completion would do it. */
 	ipoib_tx_room_found(intf);
 	napi_enable(&intf->txq[0].napi);
 	local_bh_disable();

@@ -10,8 +10,9 @@
  *
  * head and posted belong to the holder of the transmit queue's lock, tail to
  * NAPI. The queue stops when the ring is full, or as much is on its way through
- * connections as may be, and is woken by NAPI. Completions of connections are the
- * business of the first queue's NAPI, whichever queue their packets came from.
+ * connections as may be, and is woken by NAPI, or by control when it takes back what a
+ * connection will not complete. Completions of connections are the business of the first
+ * queue's NAPI, whichever queue their packets came from.
  */
 #include "drop.h"
 #include "ipoib.h"

@@ -125,15 +125,11 @@ static void teardown(struct kunit *test)
 	world_destroy(test);
 }
 
-/* Send packet @number of @len octets to a peer. Return: it was taken. */
-static bool send_octets(struct kunit *test, u32 peer, u32 number, unsigned int len)
+/* Send a packet. Return: it was taken. */
+static bool xmit(struct sk_buff *skb)
 {
-	union ib_gid gid = world_gid(peer);
-	struct sk_buff *skb = world_packet(test, &gid, QPN, len);
 	bool taken;
 
-	skb->data[0] |= IPOIB_HWADDR_RC;
-	skb->mark = number;
 	ipoib_tx_lock_all(world->intf->dev);
 	rcu_read_lock();
 	taken = ipoib_cm_xmit(&world->intf->txq[0], skb);
@@ -142,6 +138,17 @@ static bool send_octets(struct kunit *test, u32 peer, u32 number, unsigned int l
 	if (!taken)
 		kfree_skb(skb);
 	return taken;
+}
+
+/* Send packet @number of @len octets to a peer. Return: it was taken. */
+static bool send_octets(struct kunit *test, u32 peer, u32 number, unsigned int len)
+{
+	union ib_gid gid = world_gid(peer);
+	struct sk_buff *skb = world_packet(test, &gid, QPN, len);
+
+	skb->data[0] |= IPOIB_HWADDR_RC;
+	skb->mark = number;
+	return xmit(skb);
 }
 
 static bool send_to(struct kunit *test, u32 peer, u32 number)
@@ -201,7 +208,6 @@ static bool send_headers(struct kunit *test, u16 proto, u8 nexthdr, u8 type, uns
 	union ib_gid gid = world_gid(1);
 	struct sk_buff *skb = world_packet(test, &gid, QPN, len);
 	u8 *encap = skb->data + INFINIBAND_ALEN;
-	bool taken;
 
 	skb->data[0] |= IPOIB_HWADDR_RC;
 	put_unaligned_be16(proto, encap);
@@ -209,14 +215,7 @@ static bool send_headers(struct kunit *test, u16 proto, u8 nexthdr, u8 type, uns
 		encap[IPOIB_ENCAP_LEN + offsetof(struct ipv6hdr, nexthdr)] = nexthdr;
 		encap[IPOIB_ENCAP_LEN + sizeof(struct ipv6hdr)] = type;
 	}
-	ipoib_tx_lock_all(world->intf->dev);
-	rcu_read_lock();
-	taken = ipoib_cm_xmit(&world->intf->txq[0], skb);
-	rcu_read_unlock();
-	ipoib_tx_unlock_all(world->intf->dev);
-	if (!taken)
-		kfree_skb(skb);
-	return taken;
+	return xmit(skb);
 }
 
 /* Nobody waits for a connection with the answer that leads to it. */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 """The kernels of other suites: which packages, and what is made to fit this machine."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -227,3 +228,11 @@ def test_apt_has_its_lock_in_the_folder_of_its_lists(tmp_path):
     options = debian_suite.Apt("sid", tmp_path / "own")._options
     (status,) = (word for word in options if word.startswith("Dir::State::status="))
     assert Path(status.partition("=")[2]).is_relative_to(tmp_path / "own")
+
+
+def test_what_was_asked_for_long_ago(tmp_path):
+    link = tmp_path / "sid"
+    link.symlink_to("7.3.4")
+    assert not debian_suite._is_older(link, 7)
+    os.utime(link, (1, 1), follow_symlinks=False)
+    assert debian_suite._is_older(link, 7) and not debian_suite._is_older(link, None)
