@@ -2,9 +2,10 @@
 /*
  * Completion queues: rings of kernel consumers, or queues that a process has
  * mapped and polls by itself. Completions are added in the port context; handlers
- * that have become due are called by its softirq after it has dropped port->lock,
- * never from inside a verb.
+ * that have become due are called by the CQ's completion vector (vector.h), never from
+ * inside a verb.
  */
+#include <linux/log2.h>
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -32,25 +33,38 @@ static int user_create(struct sib_cq *cq, u32 cqe, struct ib_udata *udata)
 	return 0;
 }
 
+/*
+ * How many completions a CQ has room for that is to hold @cqe; 0 if it cannot be. Processes
+ * map what they have asked for.
+ */
+static u32 cq_room(const struct sib_profile *profile, u32 cqe, bool kernel)
+{
+	if (!cqe || cqe > profile->max_cqe)
+		return 0;
+	return kernel && profile->cqe_pow2 ? roundup_pow_of_two(cqe + 1) - 1 : cqe;
+}
+
 /**
  * sib_create_cq - ib_device_ops.create_cq
  * @ibcq: zeroed CQ
  * @attr: its size and vector
  * @attrs: of the call, with its udata; NULL for kernel consumers
  *
- * Context: process. Return: 0, -EINVAL or -ENOMEM.
+ * Context: process. Return: 0, -EINVAL, -ENOMEM, or -EOPNOTSUPP for flags.
  */
 int sib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		  struct uverbs_attr_bundle *attrs)
 {
-	struct sib_limit *limit = &to_sib(ibcq->device)->limit;
 	struct ib_udata *udata = attrs ? &attrs->driver_udata : NULL;
+	struct sib_dev *dev = to_sib(ibcq->device);
+	u32 cqe = cq_room(dev->profile, attr->cqe, !udata);
+	struct sib_limit *limit = &dev->limit;
 	struct sib_cq *cq = to_scq(ibcq);
 	int err;
 
 	if (attr->flags)
 		return -EOPNOTSUPP;
-	if (!attr->cqe || attr->cqe > SIB_MAX_CQE)
+	if (!cqe)
 		return -EINVAL;
 	cq->share = sib_share_of(udata);
 	if (sib_limit_take(limit, cq->share, SIB_KIND_CQ))
@@ -58,12 +72,13 @@ int sib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	mutex_init(&cq->resize);
 	spin_lock_init(&cq->lock);
 	INIT_LIST_HEAD(&cq->event);
-	err = udata ? user_create(cq, attr->cqe, udata) : ring_create(cq, attr->cqe);
+	cq->vector = attr->comp_vector % dev->profile->vectors;
+	err = udata ? user_create(cq, cqe, udata) : ring_create(cq, cqe);
 	if (err) {
 		sib_limit_give(limit, cq->share, SIB_KIND_CQ);
 		return err;
 	}
-	ibcq->cqe = attr->cqe;
+	ibcq->cqe = cqe;
 	return 0;
 }
 
@@ -166,7 +181,8 @@ int sib_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
 {
 	struct sib_cq *cq = to_scq(ibcq);
 
-	if (!cqe || cqe > SIB_MAX_CQE)
+	cqe = cq_room(to_sib(ibcq->device)->profile, cqe, !cq->map);
+	if (!cqe)
 		return -EINVAL;
 	return cq->map ? user_resize(cq, cqe, udata) : ring_resize(cq, cqe);
 }
@@ -182,11 +198,8 @@ int sib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct sib_dev *dev = to_sib(ibcq->device);
 	struct sib_cq *cq = to_scq(ibcq);
-	unsigned long flags;
 
-	spin_lock_irqsave(&dev->ev_lock, flags);
-	list_del_init(&cq->event);
-	spin_unlock_irqrestore(&dev->ev_lock, flags);
+	sib_vector_forget(cq);
 	sib_port_barrier(&dev->port);
 	sib_umap_destroy(cq->map);
 	kvfree(cq->ring);
@@ -217,28 +230,51 @@ int sib_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 	return n;
 }
 
+/*
+ * Whether asking for the event causes it: some HCAs do so instead of saying what is there. Not
+ * for processes, whose completions are not counted here.
+ */
+static bool fires_at_once(const struct sib_profile *profile, struct sib_cq *cq)
+{
+	lockdep_assert_held(&cq->lock);
+	if (profile->spurious && ++cq->asked % profile->spurious == 0)
+		return true;
+	if (!profile->silent || cq->head == cq->tail || cq->notify != IB_CQ_NEXT_COMP)
+		return false;
+	cq->notify = 0;
+	return true;
+}
+
 /**
  * sib_req_notify_cq - ib_device_ops.req_notify_cq
  * @ibcq: the CQ
  * @flags: IB_CQ_NEXT_COMP or IB_CQ_SOLICITED, and IB_CQ_REPORT_MISSED_EVENTS
  *
  * Whoever looks at the CQ again after this misses nothing: a completion is either
- * there by then, or added under the lock after this and causes the event.
+ * there by then, or added under the lock after this and causes the event. On HCAs that
+ * report nothing, one that is there causes the event as well.
  *
  * Context: any. Return: 1 if asked to report and the CQ is not empty, else 0.
  */
 int sib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {
+	struct sib_dev *dev = to_sib(ibcq->device);
 	struct sib_cq *cq = to_scq(ibcq);
 	unsigned long irq;
 	int ret = 0;
+	bool fire;
 
 	spin_lock_irqsave(&cq->lock, irq);
 	if (cq->notify != IB_CQ_NEXT_COMP)
 		cq->notify = flags & IB_CQ_SOLICITED_MASK;
-	if (flags & IB_CQ_REPORT_MISSED_EVENTS && cq->head != cq->tail)
+	fire = fires_at_once(dev->profile, cq);
+	if (flags & IB_CQ_REPORT_MISSED_EVENTS && !dev->profile->silent && cq->head != cq->tail)
 		ret = 1;
 	spin_unlock_irqrestore(&cq->lock, irq);
+	if (fire) {
+		sib_vector_raise(cq);
+		sib_port_kick(&dev->port);
+	}
 	return ret;
 }
 
@@ -300,12 +336,8 @@ void sib_cq_add(struct sib_cq *cq, const struct ib_wc *wc, bool solicited)
 	spin_unlock_irqrestore(&cq->lock, flags);
 	if (overflow)
 		cq_error(cq);
-	if (!fire)
-		return;
-	spin_lock_irqsave(&dev->ev_lock, flags);
-	if (list_empty(&cq->event))
-		list_add_tail(&cq->event, &dev->ev_list);
-	spin_unlock_irqrestore(&dev->ev_lock, flags);
+	if (fire)
+		sib_vector_raise(cq);
 }
 
 /**
@@ -333,38 +365,4 @@ void sib_cq_forget(struct sib_cq *cq, const struct sib_qp *qp)
 	}
 	cq->head = to;
 	spin_unlock_irqrestore(&cq->lock, flags);
-}
-
-/**
- * sib_cq_has_events - whether completion handlers are due
- * @dev: the device
- *
- * Context: any. Return: true if so.
- */
-bool sib_cq_has_events(struct sib_dev *dev)
-{
-	return !list_empty(&dev->ev_list);
-}
-
-/**
- * sib_cq_run_events - call the completion handlers that are due
- * @dev: the device; its port is not locked
- *
- * Context: the port's softirq, so that sib_port_barrier() waits for it.
- */
-void sib_cq_run_events(struct sib_dev *dev)
-{
-	struct sib_cq *cq;
-	unsigned long flags;
-
-	for (;;) {
-		spin_lock_irqsave(&dev->ev_lock, flags);
-		cq = list_first_entry_or_null(&dev->ev_list, struct sib_cq, event);
-		if (cq)
-			list_del_init(&cq->event);
-		spin_unlock_irqrestore(&dev->ev_lock, flags);
-		if (!cq)
-			return;
-		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
-	}
 }

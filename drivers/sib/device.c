@@ -15,31 +15,36 @@
 static int sib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 			    struct ib_udata *udata)
 {
+	const struct sib_profile *profile = to_sib(ibdev)->profile;
+	const int *max = to_sib(ibdev)->limit.max;
+
 	attr->device_cap_flags = IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_PORT_ACTIVE_EVENT |
 				 IB_DEVICE_BAD_PKEY_CNTR | IB_DEVICE_BAD_QKEY_CNTR |
 				 IB_DEVICE_CURR_QP_STATE_MOD | IB_DEVICE_RC_RNR_NAK_GEN |
-				 IB_DEVICE_MEM_MGT_EXTENSIONS | IB_DEVICE_UD_IP_CSUM;
+				 IB_DEVICE_MEM_MGT_EXTENSIONS |
+				 (profile->csum ? IB_DEVICE_UD_IP_CSUM : 0);
 	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG |
-				 IBK_UD_TSO;
+				 (profile->lso ? IBK_UD_TSO : 0) |
+				 (profile->block_own ? IBK_BLOCK_MULTICAST_LOOPBACK : 0);
 	attr->page_size_cap = PAGE_SIZE;
 	attr->sys_image_guid = to_sib(ibdev)->port.sma.node_guid;
 	attr->vendor_id = SIB_VENDOR_ID;
 	attr->vendor_part_id = SIB_DEVICE_ID;
 	attr->hw_ver = SIB_HW_REV;
 	attr->max_mr_size = ~0ULL;
-	attr->max_pd = sib_limit_max(SIB_KIND_PD);
-	attr->max_ah = sib_limit_max(SIB_KIND_AH);
-	attr->max_mr = sib_limit_max(SIB_KIND_MR);
-	attr->max_cq = sib_limit_max(SIB_KIND_CQ);
-	attr->max_qp = sib_limit_max(SIB_KIND_QP);
-	attr->max_cqe = SIB_MAX_CQE;
-	attr->max_qp_wr = SIB_MAX_WR;
-	attr->max_send_sge = SIB_MAX_SGE;
-	attr->max_recv_sge = SIB_MAX_SGE;
-	attr->max_sge_rd = SIB_MAX_SGE;
-	attr->max_srq = sib_limit_max(SIB_KIND_SRQ);
-	attr->max_srq_wr = SIB_MAX_WR;
-	attr->max_srq_sge = SIB_MAX_SGE;
+	attr->max_pd = max[SIB_KIND_PD];
+	attr->max_ah = max[SIB_KIND_AH];
+	attr->max_mr = max[SIB_KIND_MR];
+	attr->max_cq = max[SIB_KIND_CQ];
+	attr->max_qp = max[SIB_KIND_QP];
+	attr->max_cqe = profile->max_cqe;
+	attr->max_qp_wr = profile->max_qp_wr;
+	attr->max_send_sge = profile->max_send_sge;
+	attr->max_recv_sge = profile->max_recv_sge;
+	attr->max_sge_rd = profile->max_send_sge;
+	attr->max_srq = max[SIB_KIND_SRQ];
+	attr->max_srq_wr = profile->max_srq_wr;
+	attr->max_srq_sge = profile->max_srq_sge;
 	attr->max_qp_rd_atom = SIB_MAX_RD_ATOMIC;
 	attr->max_qp_init_rd_atom = SIB_MAX_RD_ATOMIC;
 	attr->max_res_rd_atom = SIB_MAX_RD_ATOMIC * attr->max_qp;
@@ -47,9 +52,9 @@ static int sib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr
 	attr->max_fast_reg_page_list_len = SIB_MAX_FAST_REG;
 	attr->local_ca_ack_delay = SIB_ACK_DELAY;
 	attr->max_pkeys = SIB_NUM_PKEYS;
-	attr->max_mcast_grp = sib_limit_max(SIB_KIND_MCAST);
-	attr->max_mcast_qp_attach = SIB_MAX_MCAST_QP;
-	attr->max_total_mcast_qp_attach = attr->max_mcast_grp * SIB_MAX_MCAST_QP;
+	attr->max_mcast_grp = max[SIB_KIND_MCAST];
+	attr->max_mcast_qp_attach = profile->max_mcast_qp;
+	attr->max_total_mcast_qp_attach = attr->max_mcast_grp * profile->max_mcast_qp;
 	return 0;
 }
 
@@ -311,22 +316,22 @@ void sib_device_init(struct sib_dev *dev, const char *name, __be64 guid)
 {
 	struct ib_device *ibdev = &dev->ibdev;
 
-	spin_lock_init(&dev->ev_lock);
-	INIT_LIST_HEAD(&dev->ev_list);
+	dev->profile = sib_profile_get();
+	sib_vectors_init(dev);
 	sib_mem_init(&dev->mem);
-	sib_limit_init(&dev->limit);
+	sib_limit_init(&dev->limit, dev->profile->max_srq, dev->profile->max_mcast);
 	sib_port_init(&dev->port, guid);
 	ibdev->node_guid = guid;
 	ibdev->node_type = RDMA_NODE_IB_CA;
 	ibdev->phys_port_cnt = 1;
-	ibdev->num_comp_vectors = 1;
+	ibdev->num_comp_vectors = dev->profile->vectors;
 	ibdev->local_dma_lkey = SIB_LKEY;
 	ibdev->uverbs_cmd_mask |= UVERBS_CMDS;
 	snprintf(ibdev->node_desc, sizeof(ibdev->node_desc), "%.47s %.15s",
 		 init_utsname()->nodename, name);
 	memcpy(dev->port.sma.node_desc, ibdev->node_desc, SIB_NODE_DESC_LEN);
 	ib_set_device_ops(ibdev, &sib_device_ops);
-	sib_netdev_offer(ibdev);
+	sib_netdev_offer(dev);
 }
 
 /**
@@ -341,5 +346,6 @@ void sib_device_cleanup(struct sib_dev *dev)
 	sib_port_detach(&dev->port);
 	rtnl_unlock();
 	sib_port_cleanup(&dev->port);
+	sib_vectors_cleanup(dev);
 	sib_mem_cleanup(&dev->mem);
 }

@@ -13,42 +13,24 @@
 
 #include "limit.h"
 
-static const int max_of[SIB_KINDS] = {
-	[SIB_KIND_AH] = 65536,
-	[SIB_KIND_CQ] = 65536,
-	[SIB_KIND_MCAST] = 8192,
-	[SIB_KIND_MR] = 65536,
-	[SIB_KIND_PD] = 65536,
-	[SIB_KIND_QP] = 65536,
-	[SIB_KIND_SRQ] = 65536,
-};
-
-static unsigned int max_srq = 65536;
-module_param(max_srq, uint, 0444);
-MODULE_PARM_DESC(max_srq,
-		 "shared receive queues, up to 65536; 0 for HCAs without (default 65536)");
+#define MAX_DEFAULT	65536
 
 /**
  * sib_limit_init - nothing is in use
  * @limit: zeroed memory
+ * @srqs: how many shared receive queues there may be
+ * @groups: and how many multicast groups
  */
-void sib_limit_init(struct sib_limit *limit)
+void sib_limit_init(struct sib_limit *limit, u32 srqs, u32 groups)
 {
+	int kind;
+
+	for (kind = 0; kind < SIB_KINDS; kind++)
+		limit->max[kind] = MAX_DEFAULT;
+	limit->max[SIB_KIND_SRQ] = srqs;
+	limit->max[SIB_KIND_MCAST] = groups;
 	mutex_init(&limit->lock);
 	INIT_LIST_HEAD(&limit->shares);
-}
-
-/**
- * sib_limit_max - how many objects there may be at a time
- * @kind: of which kind
- *
- * Return: their number.
- */
-int sib_limit_max(enum sib_kind kind)
-{
-	if (kind == SIB_KIND_SRQ)
-		return min_t(unsigned int, max_srq, max_of[kind]);
-	return max_of[kind];
 }
 
 static bool take(atomic_t *used, int max)
@@ -71,13 +53,15 @@ static void give(atomic_t *used)
  */
 int sib_limit_take(struct sib_limit *limit, struct sib_share *share, enum sib_kind kind)
 {
-	if (!take(&limit->used[kind], sib_limit_max(kind)))
+	int max = limit->max[kind];
+
+	if (!take(&limit->used[kind], max))
 		return -ENOMEM;
 	if (!share)
 		return 0;
-	if (!take(&limit->by_processes[kind], sib_limit_of_processes(sib_limit_max(kind))))
+	if (!take(&limit->by_processes[kind], sib_limit_of_processes(max)))
 		goto err_processes;
-	if (!take(&share->used[kind], sib_limit_of_process(sib_limit_max(kind))))
+	if (!take(&share->used[kind], sib_limit_of_process(max)))
 		goto err_process;
 	return 0;
 

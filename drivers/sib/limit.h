@@ -34,12 +34,14 @@ enum sib_kind {
 
 /**
  * struct sib_limit - a device's objects in use
+ * @max: how many there may be, by kind
  * @used: all of them, by kind
  * @by_processes: those of processes
  * @lock: guards @shares
  * @shares: processes that have opened the device
  */
 struct sib_limit {
+	int max[SIB_KINDS];
 	atomic_t used[SIB_KINDS];
 	atomic_t by_processes[SIB_KINDS];
 	struct mutex lock;	/* see above */
@@ -65,8 +67,7 @@ struct sib_share {
 	s32 copies_left;
 };
 
-void sib_limit_init(struct sib_limit *limit);
-int sib_limit_max(enum sib_kind kind);
+void sib_limit_init(struct sib_limit *limit, u32 srqs, u32 groups);
 int sib_limit_take(struct sib_limit *limit, struct sib_share *share, enum sib_kind kind);
 void sib_limit_give(struct sib_limit *limit, struct sib_share *share, enum sib_kind kind);
 

@@ -350,6 +350,9 @@ static int __init sib_init(void)
 	sib_wq = alloc_workqueue("sib", WQ_UNBOUND, 0);
 	if (!sib_wq)
 		return -ENOMEM;
+	err = sib_vectors_start();
+	if (err)
+		goto err_vectors;
 	err = ib_register_client(&sib_mad_client);
 	if (err)
 		goto err_client;
@@ -363,6 +366,8 @@ static int __init sib_init(void)
 err_notifier:
 	ib_unregister_client(&sib_mad_client);
 err_client:
+	sib_vectors_stop();
+err_vectors:
 	destroy_workqueue(sib_wq);
 	return err;
 }
@@ -380,6 +385,7 @@ static void __exit sib_exit(void)
 	unregister_netdevice_notifier(&sib_netdev_nb);
 	ib_unregister_client(&sib_mad_client);
 	destroy_workqueue(sib_wq);
+	sib_vectors_stop();
 	debugfs_remove_recursive(sib_debugfs);
 }
 

@@ -58,12 +58,12 @@ static struct sib_mcast *find(struct sib_port *port, const struct sib_qp *qp,
 }
 
 /* Whether a group with these members takes no other one of @share */
-static bool is_full(const struct members *n, const struct sib_share *share)
+static bool is_full(const struct members *n, const struct sib_share *share, u32 max)
 {
-	if (n->all >= SIB_MAX_MCAST_QP)
+	if (n->all >= max)
 		return true;
-	return share && (n->of_process >= sib_limit_of_process(SIB_MAX_MCAST_QP) ||
-			 n->of_processes >= sib_limit_of_processes(SIB_MAX_MCAST_QP));
+	return share && (n->of_process >= sib_limit_of_process(max) ||
+			 n->of_processes >= sib_limit_of_processes(max));
 }
 
 /* Attach a QP. Returns 0; -EEXIST if it is attached already; -ENOMEM. */
@@ -76,8 +76,8 @@ static int attach(struct sib_dev *dev, struct sib_mcast *mc)
 	if (find(port, mc->qp, &mc->mgid, mc->mlid))
 		return -EEXIST;
 	n = count(port, &mc->mgid, mc->mlid, share);
-	if (is_full(&n, share) ||
-	    (!n.all && port->mcast_groups >= sib_limit_max(SIB_KIND_MCAST)))
+	if (is_full(&n, share, dev->profile->max_mcast_qp) ||
+	    (!n.all && port->mcast_groups >= dev->limit.max[SIB_KIND_MCAST]))
 		return -ENOMEM;
 	if (share && !n.of_process && sib_limit_take(&dev->limit, share, SIB_KIND_MCAST))
 		return -ENOMEM;
@@ -199,6 +199,12 @@ static void recv_limited(struct sib_port *port, struct sib_qp *qp, const struct 
 	share->copies_left -= pkt->len;
 }
 
+/* Whether a QP has sent a packet itself */
+static bool is_own(struct sib_port *port, const struct sib_qp *qp, const struct sib_pkt *pkt)
+{
+	return pkt->sqpn == qp->ibqp.qp_num && pkt->slid == READ_ONCE(port->sma.lid);
+}
+
 /**
  * sib_mcast_recv - give a packet to every QP attached to its group
  * @port: the port, locked
@@ -222,6 +228,8 @@ bool sib_mcast_recv(struct sib_port *port, const struct sib_pkt *pkt, struct sk_
 		if (!is(mc, &pkt->ghdr.dgid, pkt->dlid))
 			continue;
 		any = true;
+		if (mc->qp->block_own && is_own(port, mc->qp, pkt))
+			continue;
 		if (mc->qp->share)
 			recv_limited(port, mc->qp, pkt, skb, off);
 		else

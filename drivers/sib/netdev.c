@@ -2,7 +2,8 @@
 /*
  * A netdev of the HCA's own for IPoIB (struct rdma_netdev), as HCAs have that accelerate it.
  * This one accelerates nothing: a UD queue pair sends and receives, one packet a request. It
- * is there to test drivers of IPoIB with, and only if ipoib_netdev asks for it.
+ * is there to test drivers of IPoIB with, and only if ipoib_netdev or the HCA's profile asks
+ * for it.
  *
  * The driver of IPoIB calls all this: open, stop and what is told of groups one after
  * another, send under the transmit lock. As mlx5 does, it asks newer kernels to hold the
@@ -445,10 +446,10 @@ static const struct ib_device_ops netdev_device_ops = {
 
 /**
  * sib_netdev_offer - have a HCA offer a netdev of its own, if that is asked for
- * @ibdev: HCA, not registered
+ * @dev: HCA, not registered
  */
-void sib_netdev_offer(struct ib_device *ibdev)
+void sib_netdev_offer(struct sib_dev *dev)
 {
-	if (READ_ONCE(ipoib_netdev))
-		ib_set_device_ops(ibdev, &netdev_device_ops);
+	if (READ_ONCE(ipoib_netdev) || dev->profile->netdev)
+		ib_set_device_ops(&dev->ibdev, &netdev_device_ops);
 }

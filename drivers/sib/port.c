@@ -336,8 +336,8 @@ static void port_task(struct tasklet_struct *t)
 	sib_link_flush(&port->link, now);
 	timer_follow(port, now);
 	spin_unlock(&port->lock);
-	if (sib_cq_has_events(port_to_dev(port)))
-		sib_cq_run_events(port_to_dev(port));
+	if (sib_vectors_are_due(port_to_dev(port)))
+		sib_vectors_run(port_to_dev(port));
 	clear_bit(RUN_ACTIVE, &port->run);
 	smp_mb__after_atomic();		/* from now on others schedule it */
 	if (more || test_bit(RUN_AGAIN, &port->run) || !skb_queue_empty_lockless(&port->rxq) ||
@@ -374,7 +374,7 @@ void sib_port_send(struct sib_port *port, struct sib_qp *qp, bool wait)
 	timer_follow(port, now);
 	more |= !skb_queue_empty(&port->loopq);
 	spin_unlock(&port->lock);
-	if (more || sib_cq_has_events(port_to_dev(port)))
+	if (more || sib_vectors_are_due(port_to_dev(port)))
 		sib_port_kick(port);
 out:
 	local_bh_enable();
@@ -390,7 +390,7 @@ static void port_timer(struct timer_list *t)
 static void limits_follow(struct sib_port *port, const struct net_device *lower)
 {
 	unsigned int lower_mtu = READ_ONCE(lower->mtu);
-	u8 cap = sib_port_mtu_cap(lower_mtu);
+	u8 cap = min(sib_port_mtu_cap(lower_mtu), port_to_dev(port)->profile->mtu_cap);
 	u32 max = cap ? lower_mtu : 0;
 
 	lockdep_assert_held(&port->lock);

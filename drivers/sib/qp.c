@@ -13,14 +13,23 @@
 /* Requests flushed before it is another QP's turn: those of one QP are 16384 each way */
 #define FLUSH_BUDGET	64
 
-static int cap_check(const struct ib_qp_cap *cap)
+static int cap_check(const struct sib_profile *profile, const struct ib_qp_cap *cap)
 {
-	return cap->max_send_wr > SIB_MAX_WR || cap->max_recv_wr > SIB_MAX_WR ||
-	       cap->max_send_sge > SIB_MAX_SGE || cap->max_recv_sge > SIB_MAX_SGE ||
-	       cap->max_inline_data > SIB_MAX_INLINE ? -EINVAL : 0;
+	if (cap->max_send_wr > profile->max_qp_wr || cap->max_recv_wr > profile->max_qp_wr ||
+	    cap->max_send_sge > profile->max_send_sge ||
+	    cap->max_recv_sge > profile->max_recv_sge || cap->max_inline_data > SIB_MAX_INLINE)
+		return -EINVAL;
+	return sib_profile_sends_fit(profile, cap) ? 0 : -ENOMEM;
 }
 
-static int init_check(const struct ib_qp_init_attr *init)
+/* What a QP may be created with */
+static int known_flags(const struct sib_profile *profile)
+{
+	return (profile->lso ? IB_QP_CREATE_IPOIB_UD_LSO : 0) |
+	       (profile->block_own ? IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK : 0);
+}
+
+static int init_check(const struct sib_profile *profile, const struct ib_qp_init_attr *init)
 {
 	switch (init->qp_type) {
 	case IB_QPT_SMI:
@@ -35,11 +44,11 @@ static int init_check(const struct ib_qp_init_attr *init)
 	default:
 		return -EOPNOTSUPP;
 	}
-	if (init->create_flags & ~IB_QP_CREATE_IPOIB_UD_LSO)
+	if (init->create_flags & ~known_flags(profile))
 		return -EOPNOTSUPP;
 	if (init->create_flags && init->qp_type != IB_QPT_UD)
 		return -EINVAL;
-	return cap_check(&init->cap);
+	return cap_check(profile, &init->cap);
 }
 
 static int qpn_alloc(struct sib_port *port, struct sib_qp *qp, enum ib_qp_type type)
@@ -122,7 +131,7 @@ int sib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_ud
 	int err;
 
 	qp->share = sib_share_of(udata);
-	err = init_check(init);
+	err = init_check(dev->profile, init);
 	if (!err)
 		err = sib_limit_take(&dev->limit, qp->share, SIB_KIND_QP);
 	if (err)
@@ -137,6 +146,7 @@ int sib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_ud
 	qp->mem.kernel = !udata;
 	qp->cap = init->cap;
 	qp->lso = init->create_flags & IB_QP_CREATE_IPOIB_UD_LSO;
+	qp->block_own = init->create_flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK;
 	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp->attr.qp_state = IB_QPS_RESET;
 	qp->attr.path_mig_state = IB_MIG_MIGRATED;
@@ -186,9 +196,14 @@ static void to_reset(struct sib_qp *qp)
 	qp->hung = false;
 }
 
-/* Completions of a QP that is no more, or starts anew, are not to be seen. */
+/*
+ * Completions of a QP that is no more, or is reset, are not to be seen (IBA vol. 1, 11.2.5.5),
+ * though some HCAs leave them to the consumer.
+ */
 static void forget_completions(struct sib_qp *qp)
 {
+	if (sib_qp_profile(qp)->keep)
+		return;
 	sib_cq_forget(to_scq(qp->ibqp.send_cq), qp);
 	sib_cq_forget(to_scq(qp->ibqp.recv_cq), qp);
 }

@@ -25,7 +25,7 @@
  *   srq->ring.lock            ib_mad posts with interrupts off
  *   port->tx_lock             lists of QPs with something to send; irqsave
  *   cq->lock                  completion ring; irqsave
- *   dev->ev_lock              list of CQs whose handler is due; irqsave
+ *   vector->lock              CQs whose handler is due; irqsave
  */
 #ifndef SIB_H
 #define SIB_H
@@ -42,9 +42,11 @@
 #include "offload.h"
 #include "pma.h"
 #include "port.h"
+#include "profile.h"
 #include "queue.h"
 #include "rc.h"
 #include "sma.h"
+#include "vector.h"
 #include "wire.h"
 
 #define SIB_HW_REV		1
@@ -54,7 +56,6 @@
 #define SIB_MAX_INLINE		512
 #define SIB_ACK_DELAY		12	/* 4.096 us * 2^12: a softirq may be late */
 #define SIB_MAX_MSG		0x80000000U
-#define SIB_MAX_MCAST_QP	256
 #define SIB_QPN_FIRST		2
 #define SIB_QPN_LAST		0xFFFFF
 
@@ -72,7 +73,10 @@
  * @user: that queue
  * @notify: what was asked for by req_notify_cq, 0 if nothing
  * @overflow: a completion was lost
- * @event: link in dev->ev_list while the handler is due; guarded by dev->ev_lock
+ * @asked: how often req_notify_cq has been called
+ * @vector: which of dev->vectors calls its handler
+ * @handlers: calls of its handler under way; guarded by sib_vector.lock
+ * @event: link in sib_vector.due while the handler is due; guarded by sib_vector.lock
  */
 struct sib_cq {
 	struct ib_cq ibcq;
@@ -87,6 +91,9 @@ struct sib_cq {
 	struct sib_ucq user;
 	enum ib_cq_notify_flags notify;
 	bool overflow;
+	u8 asked;
+	u8 vector;
+	unsigned int handlers;
 	struct list_head event;
 };
 
@@ -197,6 +204,7 @@ struct sib_srq {
  * @av: path of a connected QP; guarded as @attr
  * @cap: as created
  * @lso: takes IB_WR_LSO
+ * @block_own: its own packets to groups do not come to it
  * @sig_all: every send completes with a CQE
  * @last_wqe: in error, and that no more will be taken from @srq has been told;
  *	guarded by port->lock
@@ -222,6 +230,7 @@ struct sib_qp {
 	struct sib_av av;
 	struct ib_qp_cap cap;
 	bool lso;
+	bool block_own;
 	bool sig_all;
 	bool last_wqe;
 	bool hung;
@@ -255,8 +264,8 @@ struct sib_entry;
  * @port: its only port
  * @mem: its memory regions
  * @limit: its objects
- * @ev_lock: guards @ev_list
- * @ev_list: CQs whose completion handler is due
+ * @profile: the HCA that it is like
+ * @vectors: completion vectors, of which it has @profile->vectors
  */
 struct sib_dev {
 	struct ib_device ibdev;
@@ -264,8 +273,8 @@ struct sib_dev {
 	struct sib_port port;
 	struct sib_mem mem;
 	struct sib_limit limit;
-	spinlock_t ev_lock;	/* see above */
-	struct list_head ev_list;
+	const struct sib_profile *profile;
+	struct sib_vector vectors[SIB_VECTORS_MAX];
 };
 
 static inline struct sib_dev *to_sib(struct ib_device *ibdev)
@@ -281,6 +290,12 @@ static inline struct sib_dev *port_to_dev(struct sib_port *port)
 static inline struct sib_qp *to_sqp(struct ib_qp *ibqp)
 {
 	return container_of(ibqp, struct sib_qp, ibqp);
+}
+
+/* The HCA that a QP's device is like */
+static inline const struct sib_profile *sib_qp_profile(const struct sib_qp *qp)
+{
+	return to_sib(qp->ibqp.device)->profile;
 }
 
 static inline struct sib_cq *to_scq(struct ib_cq *ibcq)
@@ -420,8 +435,6 @@ int sib_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
 int sib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 void sib_cq_add(struct sib_cq *cq, const struct ib_wc *wc, bool solicited);
 void sib_cq_forget(struct sib_cq *cq, const struct sib_qp *qp);
-bool sib_cq_has_events(struct sib_dev *dev);
-void sib_cq_run_events(struct sib_dev *dev);
 
 /* ah.c */
 int sib_av_fill(struct sib_av *av, const struct rdma_ah_attr *attr);
@@ -456,7 +469,7 @@ extern const struct sib_sma_ops sib_mad_sma_ops;
 extern struct ib_client sib_mad_client;
 
 /* netdev.c */
-void sib_netdev_offer(struct ib_device *ibdev);
+void sib_netdev_offer(struct sib_dev *dev);
 
 /* stats.c */
 void sib_stats_init(void);

@@ -20,8 +20,8 @@ int sib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct i
 
 	if (init->srq_type != IB_SRQT_BASIC)
 		return -EOPNOTSUPP;
-	if (!init->attr.max_wr || init->attr.max_wr > SIB_MAX_WR ||
-	    init->attr.max_sge > SIB_MAX_SGE)
+	if (!init->attr.max_wr || init->attr.max_wr > dev->profile->max_srq_wr ||
+	    init->attr.max_sge > dev->profile->max_srq_sge)
 		return -EINVAL;
 	srq->mem.mem = &dev->mem;
 	srq->mem.pd = ibsrq->pd;

@@ -40,7 +40,7 @@ static int gather(const void *src, void *to, u32 len, __wsum *sum)
 		return err;
 	*sum = csum_block_add(*sum, part, s->hlen);
 	*sum = csum_add(*sum, csum_partial_copy_nocheck(s->header, to, s->hlen));
-	if (s->hlen || s->wqe->send_flags & IB_SEND_IP_CSUM)
+	if (s->hlen || (s->wqe->send_flags & IB_SEND_IP_CSUM && sib_qp_profile(s->qp)->csum))
 		fill_checksums(to, len, sum);
 	return 0;
 }
@@ -217,7 +217,7 @@ static int place(struct sib_qp *qp, const struct sib_rwqe *wqe, const struct sib
 	int err;
 
 	/* a copy: what is in the skb may change while it is looked at */
-	if (!qp->mem.kernel || qp->ibqp.qp_type != IB_QPT_UD ||
+	if (!qp->mem.kernel || qp->ibqp.qp_type != IB_QPT_UD || !sib_qp_profile(qp)->csum ||
 	    skb_copy_bits(skb, off, header, avail) ||
 	    sib_offload_parse(header, avail, pkt->plen, &ip) || ip.end != pkt->plen)
 		return sib_rwqe_scatter(qp, wqe, SIB_GRH_LEN, skb, off, pkt->plen, NULL);

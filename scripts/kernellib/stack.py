@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checklib import junit, programs
+from lablib.plan import HCAS
 
 from . import build, ending, kunit, uml
 from .guest import Guest
@@ -226,9 +227,9 @@ class Run:
             guest.kill()
 
 
-def _variables(mirror: Path, folder: str, lender: str) -> dict[str, str]:
+def _variables(mirror: Path, folder: str, lender: str, hca: str) -> dict[str, str]:
     """What scenarios find in their environment."""
-    return {"STACK": str(SCENARIOS), "PROGRAMS": folder, "LENDER_KO": lender,
+    return {"STACK": str(SCENARIOS), "PROGRAMS": folder, "LENDER_KO": lender, "HCA": hca,
             **{name: f"{programs.BIN}/{program}" for name, program in BINARIES.items()},
             **{knob: os.environ[knob] for knob in KNOBS if knob in os.environ},
             "SIB_KO": f"{mirror}/drivers/sib/sib.ko",
@@ -281,7 +282,7 @@ def run(args) -> int:
         lender = str(uml.lender(tree, uml.RESULTS)) if set(chosen) & set(LENT) else ""
         built = time.monotonic() - start
         under_way = Run([Scenario.read(SCENARIOS / f"{name}.sh") for name in chosen], tree,
-                        _variables(mirror, folder, lender), uml.results(args))
+                        _variables(mirror, folder, lender, args.hca), uml.results(args))
         under_way.all()
         cases = under_way.cases
         if has_planted:
@@ -294,5 +295,7 @@ def add_arguments(parser) -> None:
     uml.add_arguments(parser)
     parser.add_argument("--long", action="store_true",
                         help="those that run by name, instead of the others")
+    parser.add_argument("--hca", choices=HCAS, default=HCAS[0],
+                        help="what sib's HCAs are like, where a scenario does not choose (default: sib)")
     parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help=", ".join(names()))
     parser.set_defaults(run=run)

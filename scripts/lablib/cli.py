@@ -93,8 +93,12 @@ def parser():
                          "(scripts/test-kernel); or the path of a kernel build tree")
     up.add_argument("--driver", action="append", default=[], metavar="[HOST=]ours|intree",
                     help="ib_ipoib of all hosts or of one (default ours); may be repeated")
-    up.add_argument("--ib-mtu", type=int, choices=(2048, 4096), default=4096,
-                    help="MTU of the InfiniBand partition (default 4096; IP gets 4 less)")
+    up.add_argument("--hca", action="append", default=[], metavar="[HOST=]PROFILE",
+                    help="what the HCAs of all hosts or of one are like: mlx4, mlx5, mlx5-enhanced, "
+                         "rdmavt, mthca, hostile, or sib (default); may be repeated")
+    up.add_argument("--ib-mtu", type=int, choices=(2048, 4096),
+                    help="MTU of the InfiniBand partition (default 4096, or what all HCAs have; "
+                         "IP gets 4 less)")
     up.add_argument("--accel", choices=("auto", "tcg", "kvm"), default="auto",
                     help="auto (default): hardware virtualisation only if a probe boots with it")
     up.add_argument("--cpus", type=int, default=1, metavar="N",

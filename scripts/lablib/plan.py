@@ -17,6 +17,9 @@ from .error import LabError
 
 IB_MTU_CODES = {2048: 4, 4096: 5}  # as PortInfo and partitions.conf count
 MAX_HOSTS = 16
+# What sib knows to be like (drivers/sib/profile.c)
+HCAS = ("sib", "mlx4", "mlx5", "mlx5-enhanced", "rdmavt", "mthca", "hostile")
+MTU_2048 = ("mthca", "hostile")     # of those, what has no longer packets
 MAX_PORTS = 8
 TAKEN = ("/dev/", "/proc/", "/run/", "/sys/")     # hosts mount something of their own there
 FIRST_JOINED = 9  # number of the first host of a lab that joins another
@@ -51,6 +54,28 @@ def per_host(option, names, choices, default):
             raise LabError(f"{option} {choice}: no host '{host}' "
                            f"(there are: {', '.join(names)})", 1)
     return result | own
+
+
+def hcas(names, choices):
+    """What each host's HCAs are like."""
+    result = per_host("--hca", names, choices, HCAS[0])
+    for hca in result.values():
+        if hca not in HCAS:
+            raise LabError(f"--hca: '{hca}' is no profile: one of {', '.join(HCAS)}", 1)
+    return result
+
+
+def ib_mtu(wish, chosen):
+    """The MTU of the partition: no port may have less."""
+    short = [hca for hca in chosen if hca in MTU_2048]
+    if wish == 4096 and short:
+        raise LabError(f"--ib-mtu 4096: --hca {short[0]} has 2048 at most", 1)
+    return wish or (2048 if short else 4096)
+
+
+def _parameters(hca):
+    """Words of a kernel's command line: modprobe takes parameters of modules from there."""
+    return "" if hca == HCAS[0] else f"sib.profile={hca}"
 
 
 def drivers(names, choices):
@@ -181,6 +206,7 @@ def make(arguments, progress):
     names = host_names(arguments)
     joined = far(arguments, names)
     driver = drivers(names, arguments.driver)
+    hca = hcas(names, arguments.hca)
     lab = prefix()
     wired = topology(arguments.topology, names, arguments.ports,
                      len(joined["cables"]) if joined else 0)
@@ -188,7 +214,9 @@ def make(arguments, progress):
     hosts = [{"name": name, "number": int(name[1:]), "driver": driver[name],
               "kernel": kernel[name].release, "processor": kernel[name].processor,
               "cpu": arguments.cpu if kernel[name].processor == HERE else "",
-              "append": f"{kernels.words(called[name])} {arguments.append}".strip(),
+              "hca": hca[name],
+              "append": " ".join(filter(None, (kernels.words(called[name]), _parameters(hca[name]),
+                                               arguments.append))),
               "console": str(state.logs() / f"{name}.console"),
               "ports": [_port(lab, int(name[1:]), port) for port in range(arguments.ports)]}
              for name in names]
@@ -199,7 +227,7 @@ def make(arguments, progress):
             "kernel": " and ".join(dict.fromkeys(one.release for one in kernel.values())),
             "slowness": (max(map(kernels.slowness, called.values()))
                          * crowding(arguments.hosts * arguments.cpus)),
-            "ib_mtu": arguments.ib_mtu, "started": time.time(),
+            "ib_mtu": ib_mtu(arguments.ib_mtu, hca.values()), "started": time.time(),
             "options": {"accel": "tcg" if arguments.plugin else arguments.accel,
                         "cpus": arguments.cpus, "memory": arguments.memory,
                         "plugin": arguments.plugin, "folder": str(state.folder())}}, kernel

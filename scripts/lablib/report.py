@@ -9,7 +9,8 @@ def _host(host):
     # A lab that an earlier version has started does not say it.
     processor = host.get("processor", HERE)
     processor = "" if processor == HERE else f"{processor}, "
-    head = f"{host['name']}  {host['state']}, {processor}driver {host['driver']}, pid {host['pid']}"
+    hca = "" if host.get("hca", "sib") == "sib" else f"HCA {host['hca']}, "
+    head = f"{host['name']}  {host['state']}, {processor}driver {host['driver']}, {hca}pid {host['pid']}"
     if host["reason"]:
         head += f": {host['reason']}"
     lines = [head]

@@ -8,19 +8,27 @@
 
 #include "limit.c"
 
+/* As sib has them itself */
+static void init(struct sib_limit *limit)
+{
+	*limit = (struct sib_limit){};
+	sib_limit_init(limit, 65536, 8192);
+}
+
 static void exhaust(struct kunit *test)
 {
 	static const enum sib_kind kinds[] = {
 		SIB_KIND_AH, SIB_KIND_CQ, SIB_KIND_MCAST, SIB_KIND_MR, SIB_KIND_PD, SIB_KIND_QP,
 		SIB_KIND_SRQ,
 	};
-	struct sib_limit limit = {};
+	struct sib_limit limit;
 	int i, n;
 
+	init(&limit);
 	KUNIT_ASSERT_EQ(test, (int)ARRAY_SIZE(kinds), (int)SIB_KINDS);
 	for (i = 0; i < SIB_KINDS; i++) {
-		KUNIT_ASSERT_GT(test, sib_limit_max(kinds[i]), 0);
-		for (n = 0; n < sib_limit_max(kinds[i]); n++)
+		KUNIT_ASSERT_GT(test, limit.max[kinds[i]], 0);
+		for (n = 0; n < limit.max[kinds[i]]; n++)
 			KUNIT_ASSERT_EQ(test, sib_limit_take(&limit, NULL, kinds[i]), 0);
 		KUNIT_EXPECT_EQ(test, sib_limit_take(&limit, NULL, kinds[i]), -ENOMEM);
 		KUNIT_EXPECT_EQ(test, sib_limit_take(&limit, NULL, kinds[i]), -ENOMEM);
@@ -30,10 +38,11 @@ static void exhaust(struct kunit *test)
 /* Each kind for itself; what was given back can be had again. */
 static void give_back(struct kunit *test)
 {
-	struct sib_limit limit = {};
+	struct sib_limit limit;
 	int n;
 
-	for (n = 0; n < sib_limit_max(SIB_KIND_PD); n++)
+	init(&limit);
+	for (n = 0; n < limit.max[SIB_KIND_PD]; n++)
 		KUNIT_ASSERT_EQ(test, sib_limit_take(&limit, NULL, SIB_KIND_PD), 0);
 	KUNIT_EXPECT_EQ(test, sib_limit_take(&limit, NULL, SIB_KIND_PD), -ENOMEM);
 	KUNIT_EXPECT_EQ(test, sib_limit_take(&limit, NULL, SIB_KIND_QP), 0);
@@ -56,9 +65,11 @@ static int take_all(struct sib_limit *limit, struct sib_share *share, enum sib_k
 static void processes(struct kunit *test)
 {
 	struct sib_share one = {}, other = {}, third = {};
-	int max = sib_limit_max(SIB_KIND_QP), i;
-	struct sib_limit limit = {};
+	struct sib_limit limit;
+	int max, i;
 
+	init(&limit);
+	max = limit.max[SIB_KIND_QP];
 	KUNIT_EXPECT_EQ(test, take_all(&limit, &one, SIB_KIND_QP), max / 2);
 	KUNIT_EXPECT_EQ(test, take_all(&limit, &other, SIB_KIND_QP), max / 2 - max / 8);
 	KUNIT_EXPECT_EQ(test, take_all(&limit, &third, SIB_KIND_QP), 0);

@@ -8,6 +8,7 @@
 
 #include "limit.c"
 #include "mcast.c"
+#include "profile.c"
 
 #define MLID	0xC001
 #define LEN	2048
@@ -43,7 +44,8 @@ static int world_init(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, w);
 	spin_lock_init(&w->dev.port.lock);
-	sib_limit_init(&w->dev.limit);
+	w->dev.profile = sib_profile_find("sib");
+	sib_limit_init(&w->dev.limit, w->dev.profile->max_srq, w->dev.profile->max_mcast);
 	w->pkt.ghdr.dgid.global.subnet_prefix = cpu_to_be64(0xFF12401BFFFF0000ULL);
 	w->pkt.dlid = MLID;
 	w->pkt.len = LEN;
@@ -141,6 +143,29 @@ static void kernel_first(struct kunit *test)
 	join(test, 2, &w->other);
 	turn(test, packets);
 	KUNIT_EXPECT_EQ(test, kernel->copies, packets);
+}
+
+/* A QP that has asked for that does not get what it has sent itself. */
+static void not_to_the_sender(struct kunit *test)
+{
+	struct world *w = test->priv;
+	struct member *sender = join(test, 0, NULL), *other = join(test, 1, NULL);
+
+	w->dev.port.sma.lid = 5;
+	sender->qp.ibqp.qp_num = 7;
+	sender->qp.block_own = true;
+	other->qp.ibqp.qp_num = 8;
+	other->qp.block_own = true;
+	w->pkt.slid = 5;
+	w->pkt.sqpn = 7;
+	spin_lock_bh(&w->dev.port.lock);
+	KUNIT_EXPECT_TRUE(test, sib_mcast_recv(&w->dev.port, &w->pkt, NULL, 0));
+	w->pkt.slid = 6;	/* another port's of this number */
+	KUNIT_EXPECT_TRUE(test, sib_mcast_recv(&w->dev.port, &w->pkt, NULL, 0));
+	spin_unlock_bh(&w->dev.port.lock);
+	KUNIT_EXPECT_EQ(test, sender->copies, 1U);
+	KUNIT_EXPECT_EQ(test, other->copies, 2U);
+	leave(w);
 }
 
 static struct kunit_case cases[] = {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 """Options become hosts, drivers, addresses; wrong ones are refused."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,33 @@ def make(*words):
 ])
 def test_drivers(choices, expected):
     assert plan.drivers(HOSTS, choices) == expected
+
+
+def test_hcas():
+    hosts = make("--hca", "mlx5", "--hca", "h2=rdmavt", "--append", "quiet")["hosts"]
+    assert [host["hca"] for host in hosts] == ["mlx5", "rdmavt"]
+    assert [host["append"] for host in hosts] == ["sib.profile=mlx5 quiet", "sib.profile=rdmavt quiet"]
+    assert plan.hcas(HOSTS, []) == {"h1": "sib", "h2": "sib"}
+
+
+def test_the_mtu_is_what_all_hcas_have():
+    assert make()["ib_mtu"] == 4096
+    assert make("--hca", "h2=mthca")["ib_mtu"] == 2048
+    assert make("--ib-mtu", "2048")["ib_mtu"] == 2048
+    with pytest.raises(LabError, match="--ib-mtu 4096: --hca mthca has 2048 at most"):
+        make("--hca", "h2=mthca", "--ib-mtu", "4096")
+
+
+@pytest.mark.parametrize("choice", ["mlx", "h3=mlx4", "h1=", ""])
+def test_wrong_hca(choice):
+    with pytest.raises(LabError, match="--hca"):
+        plan.hcas(HOSTS, [choice])
+
+
+def test_hcas_are_those_that_sib_knows():
+    names = re.findall(r'\.name = "(.+)"', (plan.place.SOURCES / "drivers/sib/profile.c").read_text())
+    assert sorted(names) == sorted(plan.HCAS)
+    assert names[0] == plan.HCAS[0]
 
 
 @pytest.mark.parametrize("choice", ["theirs", "h3=ours", "h1=", "h1=theirs", ""])

@@ -19,6 +19,7 @@ from harness import (LAB, TOP, Config, Lab, difference, set_stretch, snapshot,
                      snapshot_and_splats, until)
 from here import Here
 from checklib import junit      # where harness has made it findable
+from lablib.plan import MTU_2048
 
 DRIVER_PAIRS = {"ours": ("ours", "ours"), "intree": ("intree", "intree"),
                 "mixed": ("ours", "intree"), "mixed-swapped": ("intree", "ours")}
@@ -42,6 +43,7 @@ def pytest_addoption(parser):
                     help="mode switches under traffic (default 1000 with --full, else 20)")
     group.addoption("--soak", type=int, default=20, metavar="N",
                     help="failovers of the test of many (default 20)")
+    group.addoption("--hca", default="", metavar="PROFILE", help="what the HCAs are like (default: sib)")
     group.addoption("--driver", default=None, choices=("ours", "intree"),
                     help="run everything with this driver on both hosts")
 
@@ -81,8 +83,9 @@ def _configs(metafunc):
         drivers["ours"] = drivers["intree"]
     elif option("--driver") == "ours":
         pairs = [pair for pair in pairs if pair == "ours"]
-    return [Config(kernel, *drivers[pair], mtu, chosen.get("ports", 1), cpus=int(cpus),
-                   preempt=how == PREEMPT, processor=how if how != PREEMPT else "")
+    most = 2048 if option("--hca") in MTU_2048 else 4096
+    return [Config(kernel, *drivers[pair], min(mtu, most), chosen.get("ports", 1), cpus=int(cpus),
+                   preempt=how == PREEMPT, processor=how if how != PREEMPT else "", hca=option("--hca"))
             for cpus in option("--cpus").split(",")
             for number, (kernel, _, how) in enumerate(
                 word.partition(":") for word in option("--kernel").split(","))

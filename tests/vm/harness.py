@@ -95,6 +95,7 @@ class Config:
     cpus: int = 0  # of each host; 0: as many as it takes
     preempt: bool = False  # the kernel may be preempted
     processor: str = ""  # of h2, by Debian's name of it, if not this machine's kind
+    hca: str = ""  # what the HCAs are like
 
     @property
     def slowness(self):
@@ -108,7 +109,8 @@ class Config:
         preempt = "-preempt" if self.preempt else ""
         processor = f"-{self.processor}" if self.processor else ""
         cpus = f"-{self.cpus}cpus" if self.cpus else ""
-        return f"{self.kernel}-{drivers}-{self.ib_mtu}{ports}{topology}{preempt}{processor}{cpus}"
+        hca = f"-{self.hca}" if self.hca else ""
+        return f"{self.kernel}-{drivers}-{self.ib_mtu}{ports}{topology}{preempt}{processor}{cpus}{hca}"
 
     def arguments(self):
         cpus = self.cpus or (2 if self.kernel in TEST_KERNELS else 1)
@@ -116,6 +118,7 @@ class Config:
                 "--ib-mtu", str(self.ib_mtu), "--cpus", str(cpus), "--ports", str(self.ports),
                 *(["--topology", self.topology] if self.topology else []),
                 *(["--append", "preempt=full"] if self.preempt else []),
+                *(["--hca", self.hca] if self.hca else []),
                 *(["--kernel", f"h2={self.kernel}:{self.processor}"] if self.processor else [])]
 
 

@@ -160,7 +160,7 @@ load_sib
 load_ipoib
 hcas
 second_cable
-printf 'Default=0x7fff,ipoib,mtu=5:ALL=full;\n' >/run/partitions.conf
+echo "Default=0x7fff,ipoib,mtu=$IB_MTU:ALL=full;" >/run/partitions.conf
 sm sib0
 sm sib2
 for hca in sib0 sib1 sib2 sib3; do

@@ -20,7 +20,7 @@ asked() {
 
 # red [FLAG]: the partition, without a broadcast group or with one
 red() {
-	printf '%s\n' 'Default=0x7fff,ipoib,mtu=5:ALL=full;' "red=0x1${1-},mtu=5:ALL=full;" \
+	printf '%s\n' "Default=0x7fff,ipoib,mtu=$IB_MTU:ALL=full;" "red=0x1${1-},mtu=$IB_MTU:ALL=full;" \
 		>/run/partitions.conf
 }
 

@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 # What the scenarios of this folder share: two HCAs on one cable in one kernel,
 # the second port's interface in a network namespace of its own, OpenSM on the
-# first. SIB_KO and IPOIB_KO name the modules.
+# first. SIB_KO and IPOIB_KO name the modules, HCA what sib's HCAs are like.
 #
 # A process takes a tenth of a second on a kernel with KASAN: what is called again and
 # again makes none where it can.
@@ -11,6 +11,10 @@ set -euo pipefail
 
 N=(ip netns exec n1)    # a process there, with a /sys of its own
 exec {NEVER}<> <(:)     # nothing ever comes
+HCA=${HCA:-sib}
+# Of partitions, as OpenSM has it: no port may have less
+IB_MTU=5
+[[ $HCA != mthca && $HCA != hostile ]] || IB_MTU=4
 
 
 fail() {
@@ -85,7 +89,7 @@ gone() {
 }
 
 load_sib() {
-	insmod "$SIB_KO"
+	insmod "$SIB_KO" profile="$HCA"
 }
 
 load_ipoib() {
@@ -110,8 +114,8 @@ hcas() {
 # partitions ''|NAME=PKEY...: those of the subnet, besides the default one
 partitions() {
 	{
-		echo 'Default=0x7fff,ipoib,mtu=5:ALL=full;'
-		[[ -z $1 ]] || printf '%s,ipoib,mtu=5:ALL=full;\n' "$@"
+		echo "Default=0x7fff,ipoib,mtu=$IB_MTU:ALL=full;"
+		[[ -z $1 ]] || printf '%s:ALL=full;\n' "${@/%/,ipoib,mtu=$IB_MTU}"
 	} >/run/partitions.conf
 }
 

@@ -32,9 +32,9 @@ guid() {
 # do not reach each other.
 write_partitions() {
 	cat >/run/partitions.conf <<-END
-		Default=0x7fff,ipoib,mtu=5:ALL=limited,SELF=full;
-		red=$RED,ipoib,mtu=5:$(guid 0)=full,$(guid 1)=full;
-		blue=$BLUE,ipoib,mtu=5:$(guid 1)=full,$(guid 2)=full;
+		Default=0x7fff,ipoib,mtu=$IB_MTU:ALL=limited,SELF=full;
+		red=$RED,ipoib,mtu=$IB_MTU:$(guid 0)=full,$(guid 1)=full;
+		blue=$BLUE,ipoib,mtu=$IB_MTU:$(guid 1)=full,$(guid 2)=full;
 	END
 }
 
@@ -119,7 +119,7 @@ wait_for 30 reaches 0 0 1
 step "a partition of others costs nothing"
 before=$(costs 1)
 heavy=$(stat_of 1 flush_heavy)
-echo "green=$GREEN,ipoib,mtu=5:$(guid 0)=full,$(guid 1)=full;" >>/run/partitions.conf
+echo "green=$GREEN,ipoib,mtu=$IB_MTU:$(guid 0)=full,$(guid 1)=full;" >>/run/partitions.conf
 kill -HUP "$SM"
 wait_for 30 has_pkey 1 "$GREEN"
 wait_for 10 more_than 1 flush_heavy "$heavy"
