@@ -71,6 +71,7 @@ int ipoib_dest_table_init(struct ipoib_intf *intf)
 	spin_lock_init(&intf->dest_lock);
 	INIT_LIST_HEAD(&intf->dest_list);
 	INIT_LIST_HEAD(&intf->backlog);
+	INIT_LIST_HEAD(&intf->path_wait);
 	INIT_LIST_HEAD(&intf->retired);
 	INIT_LIST_HEAD(&intf->reaping);
 	atomic_set(&intf->pending_bytes, 0);

@@ -223,6 +223,8 @@ enum ipoib_flush {
  * @pkey_index: in the port's table; control
  * @guid: chosen by hand, network byte order, or 0; written with rtnl, read anywhere
  * @local_gid: of the port; written by control under the transmit locks; others than
+ * @path_asked: paths that the SA is asked for now; control
+ * @path_wait: those whose turn comes after; control
  *	control use ipoib_gid_now()
  * @lid: of the port; control, read anywhere
  * @port_state: enum ib_port_state; control, read anywhere
@@ -303,6 +305,8 @@ struct ipoib_intf {
 	__be64 guid;
 	union ib_gid local_gid;
 	u16 lid;
+	u32 path_asked;
+	struct list_head path_wait;
 	u8 port_state;
 	struct ib_pd *pd;
 	struct ib_qp *qp;

@@ -7,7 +7,11 @@
  * path in use is asked for again when an event or a packet says that the record
  * may be out of date, and its handle stays in use until the answer has come.
  *
- * A query that fails is repeated with increasing delay. After
+ * Of all paths of an interface no more than PATH_ASKED_MAX are asked for at a time: after an
+ * event that makes all of them out of date, the SA has the queries of every node to answer.
+ * Those in use come before new ones.
+ *
+ * A query that fails is repeated with increasing delay, which differs from node to node. After
  * PATH_ATTEMPTS_MAX failures in a row the waiting packets are dropped and the
  * path is forgotten; the next packet starts afresh.
  *
@@ -17,6 +21,7 @@
  * Lifetime: made by a sender, destroyed by control. The SA's callback only
  * hands the answer over to the control queue.
  */
+#include <linux/random.h>
 #include <linux/sched/mm.h>
 
 #include "ipoib_trace.h"
@@ -25,6 +30,7 @@
 #define PATH_QUERY_TIMEOUT_MS	1000
 #define PATH_RETRY_MS		100
 #define PATH_ATTEMPTS_MAX	6
+#define PATH_ASKED_MAX		64
 #define PATH_HEARD_INTERVAL	HZ
 #define PATH_COMP_MASK \
 	(IB_SA_PATH_REC_DGID | IB_SA_PATH_REC_SGID | IB_SA_PATH_REC_PKEY | \
@@ -46,6 +52,7 @@ static void path_retry(struct ipoib_path *path)
 {
 	unsigned long delay = PATH_RETRY_MS << path->attempts++;
 
+	delay += get_random_u32() % (delay / 4);
 	queue_delayed_work(path->intf->wq, &path->query_work,
 			   msecs_to_jiffies(delay));
 }
@@ -78,6 +85,46 @@ static void path_failed(struct ipoib_path *path)
 	ipoib_path_destroy(path);
 }
 
+/* Return: true if the SA may be asked for it now; else its turn comes. */
+static bool path_may_ask(struct ipoib_path *path)
+{
+	struct ipoib_intf *intf = path->intf;
+
+	if (path->asking)
+		return true;
+	if (intf->path_asked < PATH_ASKED_MAX) {
+		intf->path_asked++;
+		path->asking = true;
+		return true;
+	}
+	if (path->dest.ah)
+		list_add(&path->wait, &intf->path_wait);
+	else
+		list_add_tail(&path->wait, &intf->path_wait);
+	return false;
+}
+
+/* The SA has answered, or will not: the next path's turn. */
+static void path_asked(struct ipoib_path *path)
+{
+	struct ipoib_intf *intf = path->intf;
+	struct ipoib_path *next;
+
+	list_del_init(&path->wait);
+	if (!path->asking)
+		return;
+	path->asking = false;
+	next = list_first_entry_or_null(&intf->path_wait, struct ipoib_path, wait);
+	if (!next) {
+		intf->path_asked--;
+		return;
+	}
+	/* It has this one's place from now on. */
+	next->asking = true;
+	list_del_init(&next->wait);
+	queue_delayed_work(intf->wq, &next->query_work, 0);
+}
+
 static void path_query(struct work_struct *work)
 {
 	struct ipoib_path *path = container_of(to_delayed_work(work),
@@ -91,8 +138,11 @@ static void path_query(struct work_struct *work)
 		.numb_path = 1,
 	};
 
-	unsigned int noio = memalloc_noio_save();
+	unsigned int noio;
 
+	if (!path_may_ask(path))
+		return;
+	noio = memalloc_noio_save();
 	clear_bit(IPOIB_PATH_STALE, &path->state);
 	ipoib_count(&intf->stat_path_queries, 1);
 	reinit_completion(&path->answered);
@@ -106,6 +156,7 @@ static void path_query(struct work_struct *work)
 	path->query = NULL;
 	path->status = path->query_id;
 	complete(&path->answered);
+	path_asked(path);
 	path_failed(path);
 }
 
@@ -136,6 +187,7 @@ static void path_accept(struct work_struct *work)
 	struct rdma_ah_attr attr = {};
 
 	path->query = NULL;
+	path_asked(path);
 	if (!path->status)
 		path->status = ib_init_ah_attr_from_path(intf->ca, intf->port,
 							 &path->rec, &attr,
@@ -180,6 +232,7 @@ struct ipoib_dest *ipoib_path_create(struct ipoib_intf *intf,
 	INIT_DELAYED_WORK(&path->query_work, path_query);
 	INIT_WORK(&path->answer_work, path_accept);
 	INIT_LIST_HEAD(&path->conns);
+	INIT_LIST_HEAD(&path->wait);
 	if (ipoib_dest_insert(intf, &path->dest)) {
 		kfree(path);
 		return NULL;
@@ -222,6 +275,7 @@ void ipoib_path_destroy(struct ipoib_path *path)
 	wait_for_completion(&path->answered);
 	if (!own)
 		cancel_work_sync(&path->answer_work);
+	path_asked(path);
 	kfree_rcu(path, dest.rcu);
 }
 

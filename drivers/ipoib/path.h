@@ -15,6 +15,8 @@
  * @heard: jiffies of the newest query that a foreign LID caused; NAPI
  * @query: request in flight; control
  * @query_id: its number; control
+ * @asking: counted in ipoib_intf.path_asked; control
+ * @wait: link in ipoib_intf.path_wait while too many others are asked for; control
  * @answered: completed by the answer
  * @status: of the answer; handed over by @answer_work
  * @rec: the answer; handed over by @answer_work
@@ -32,6 +34,8 @@ struct ipoib_path {
 	unsigned long heard;
 	struct ib_sa_query *query;
 	int query_id;
+	bool asking;
+	struct list_head wait;
 	struct completion answered;
 	int status;
 	struct sa_path_rec rec;

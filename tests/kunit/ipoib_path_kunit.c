@@ -22,6 +22,8 @@ static int fake_init_ah_attr(struct ib_device *ca, u32 port, struct sa_path_rec 
 #include "dest.c"
 #include "path.c"
 
+#define QUERIES	256
+
 static struct {
 	u32 queries;
 	u32 cancelled;
@@ -30,7 +32,8 @@ static struct {
 	struct sa_path_rec asked;
 	ib_sa_comp_mask mask;
 	path_callback callback;
-	void *context;		/* NULL when nobody waits for an answer */
+	void *context;		/* of the newest query, NULL when it has been answered */
+	void *contexts[QUERIES];	/* of all of them, by number */
 } sa;
 
 static int fake_path_rec_get(struct ib_sa_client *client, struct ib_device *ca, u32 port,
@@ -39,31 +42,41 @@ static int fake_path_rec_get(struct ib_sa_client *client, struct ib_device *ca, 
 			     path_callback callback, void *context, struct ib_sa_query **query)
 {
 	sa.queries++;
-	if (sa.refuse)
-		return sa.refuse;
+	if (sa.refuse || sa.queries == QUERIES)
+		return sa.refuse ?: -ENOSPC;
 	sa.asked = *rec;
 	sa.mask = mask;
 	sa.callback = callback;
 	sa.context = context;
+	sa.contexts[sa.queries] = context;
 	*query = (void *)&sa;
 	return sa.queries;
 }
 
-static void answer(int status, u16 dlid)
+/* The SA answers query @number. */
+static void answer_one(u32 number, int status, u16 dlid)
 {
 	struct sa_path_rec rec = sa.asked;
-	void *context = sa.context;
+	void *context = sa.contexts[number];
 
-	sa.context = NULL;
+	sa.contexts[number] = NULL;
+	if (number == sa.queries)
+		sa.context = NULL;
 	sa_path_set_dlid(&rec, dlid);
 	sa.callback(status, status ? NULL : &rec, 1, context);
+}
+
+/* And the newest one. */
+static void answer(int status, u16 dlid)
+{
+	answer_one(sa.queries, status, dlid);
 }
 
 static void fake_cancel_query(int id, struct ib_sa_query *query)
 {
 	sa.cancelled++;
-	if (sa.context)
-		answer(-EINTR, 0);
+	if (sa.contexts[id])
+		answer_one(id, -EINTR, 0);
 }
 
 static int fake_init_ah_attr(struct ib_device *ca, u32 port, struct sa_path_rec *rec,
@@ -199,6 +212,36 @@ static void one_question_at_a_time(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sa.queries, 2U);
 }
 
+/* The SA is asked for so many at a time; each answer, or path that goes, lets another ask. */
+static void questions_wait_for_their_turn(struct kunit *test)
+{
+	struct ipoib_path *paths[PATH_ASKED_MAX + 3], *known_one;
+	u32 i;
+
+	known_one = known(test, 1000, 5);
+	for (i = 0; i < ARRAY_SIZE(paths); i++) {
+		paths[i] = add(test, 1 + i);
+		resolve(paths[i]);
+	}
+	KUNIT_EXPECT_EQ(test, sa.queries, 1U + PATH_ASKED_MAX);
+	resolve(known_one);
+	KUNIT_EXPECT_EQ(test, sa.queries, 1U + PATH_ASKED_MAX);
+	answer_one(2, 0, 6);
+	world_settle();
+	KUNIT_EXPECT_EQ(test, sa.queries, 2U + PATH_ASKED_MAX);
+	KUNIT_EXPECT_PTR_EQ(test, sa.context, (void *)known_one);	/* before new ones */
+	answer_one(3, -EHOSTUNREACH, 0);
+	world_settle();
+	KUNIT_EXPECT_PTR_EQ(test, sa.context, (void *)paths[PATH_ASKED_MAX]);
+	destroy(paths[PATH_ASKED_MAX + 1]);	/* it waits: nobody's turn */
+	KUNIT_EXPECT_EQ(test, sa.queries, 3U + PATH_ASKED_MAX);
+	destroy(paths[10]);
+	world_settle();
+	KUNIT_EXPECT_PTR_EQ(test, sa.context, (void *)paths[PATH_ASKED_MAX + 2]);
+	KUNIT_EXPECT_EQ(test, world->intf->path_asked, (u32)PATH_ASKED_MAX);
+	KUNIT_EXPECT_TRUE(test, list_empty(&world->intf->path_wait));
+}
+
 static void second_path_to_a_gid(struct kunit *test)
 {
 	union ib_gid gid = world_gid(1);
@@ -221,7 +264,7 @@ static void refusals_back_off_and_end(struct kunit *test)
 		answer(-EHOSTUNREACH, 0);
 		world_settle();
 		KUNIT_ASSERT_TRUE(test, exists(1));
-		KUNIT_EXPECT_LE(test, world_due(&path->query_work), 100 << i);
+		KUNIT_EXPECT_LE(test, world_due(&path->query_work), (125 << i) + 10);
 		KUNIT_EXPECT_GT(test, world_due(&path->query_work), 75 << i);
 		resolve(path);			/* more packets do not hurry it */
 		KUNIT_EXPECT_EQ(test, sa.queries, 1U + i);
@@ -248,6 +291,7 @@ static void success_without_a_record(struct kunit *test)
 	resolve(add(test, 1));
 	sa.callback(0, NULL, 0, sa.context);
 	sa.context = NULL;
+	sa.contexts[sa.queries] = NULL;
 	world_settle();
 	KUNIT_EXPECT_FALSE(test, exists(1));
 }
@@ -438,6 +482,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(what_is_asked),
 	KUNIT_CASE(answer_sends_what_waits),
 	KUNIT_CASE(one_question_at_a_time),
+	KUNIT_CASE(questions_wait_for_their_turn),
 	KUNIT_CASE(second_path_to_a_gid),
 	KUNIT_CASE(refusals_back_off_and_end),
 	KUNIT_CASE(nobody_waits_for_the_answer),
