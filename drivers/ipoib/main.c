@@ -13,6 +13,7 @@
 #include "rdma_net.h"
 
 #define NONSRQ_CONNECTIONS_MAX	4096
+#define OWN_QUEUES_MAX		32
 
 unsigned int ipoib_send_queue_size = IPOIB_TX_RING_DEFAULT;
 unsigned int ipoib_recv_queue_size = IPOIB_RX_RING_DEFAULT;
@@ -74,7 +75,30 @@ module_param_cb(max_nonsrq_conn_qp, &nonsrq_connections_ops, &ipoib_nonsrq_conne
 MODULE_PARM_DESC(max_nonsrq_conn_qp,
 		 "incoming connections of an interface whose HCA has no shared receive queues, 0 to 4096 (128)");
 
+static char *own_queues[OWN_QUEUES_MAX];
+static unsigned int num_own_queues;
+module_param_array(own_queues, charp, &num_own_queues, 0644);
+MODULE_PARM_DESC(own_queues,
+		 "HCAs, or ports as HCA/PORT, that are not to accelerate interfaces made from then on, which can have connected mode then; all: none is to (none of them)");
+
 static struct ib_client ipoib_client;
+
+/* Has somebody asked that the HCA does not accelerate what is made on this port? */
+static bool wants_own_queues(const struct ib_device *ca, u32 port)
+{
+	char name[IB_DEVICE_NAME_MAX + sizeof("/4294967295")];
+	bool found = false;
+	unsigned int i;
+
+	snprintf(name, sizeof(name), "%s/%u", dev_name(&ca->dev), port);
+	kernel_param_lock(THIS_MODULE);
+	for (i = 0; i < num_own_queues && !found; i++)
+		found = sysfs_streq(own_queues[i], "all") ||
+			sysfs_streq(own_queues[i], dev_name(&ca->dev)) ||
+			sysfs_streq(own_queues[i], name);
+	kernel_param_unlock(THIS_MODULE);
+	return found;
+}
 
 static int intf_try(struct ipoib_hca *hca, u32 port, u16 pkey,
 		    struct ipoib_intf *parent, const char *name,
@@ -101,11 +125,11 @@ static int intf_try(struct ipoib_hca *hca, u32 port, u16 pkey,
 }
 
 /**
- * ipoib_intf_create - an interface, accelerated by the HCA if it can do so
+ * ipoib_intf_create - an interface, accelerated by the HCA if it can do so and is to
  * @hca: HCA
  * @port: InfiniBand port of it, from 1
  * @pkey: P_Key of the partition, with the bit of full membership
- * @parent: interface that it is a child of and like, or NULL
+ * @parent: interface that it is a child of and, if the HCA can, like; or NULL
  * @name: of the netdev
  *
  * Context: process, rtnl.
@@ -117,11 +141,15 @@ int ipoib_intf_create(struct ipoib_hca *hca, u32 port, u16 pkey,
 	int err = -EOPNOTSUPP;
 
 	ASSERT_RTNL();
-	if (!parent || parent->accel)
+	if (parent ? !!parent->accel : !wants_own_queues(hca->ca, port))
 		err = intf_try(hca, port, pkey, parent, name, true);
-	if (err == -EOPNOTSUPP)
-		err = intf_try(hca, port, pkey, parent, name, false);
-	return err;
+	/* Without memory, or with a name that is taken, it would be no better. */
+	if (!err || err == -ENOMEM || err == -EEXIST)
+		return err;
+	if (err != -EOPNOTSUPP)
+		pr_warn("%s port %u: the HCA does not accelerate P_Key 0x%04x: error %d\n",
+			dev_name(&hca->ca->dev), port, pkey, err);
+	return intf_try(hca, port, pkey, parent, name, false);
 }
 
 /* An interface for the default partition of a port. */
