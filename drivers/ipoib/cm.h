@@ -293,6 +293,7 @@ void ipoib_cm_rxq_empty(struct ipoib_cm_rxq *rxq);
 int ipoib_cm_rxq_part(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx_bufs *bufs);
 int ipoib_cm_rxq_post_part(struct ipoib_cm_rxq *rxq,
 			   const struct ipoib_cm_rx_bufs *bufs, struct ib_qp *qp);
+void ipoib_cm_rxq_skip_gone(struct ipoib_cm_rxq *rxq, const struct ib_qp *gone);
 void ipoib_cm_rxq_unpart(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx_bufs *bufs);
 u32 ipoib_cm_rxq_frame_max(const struct ipoib_cm_rxq *rxq);
 

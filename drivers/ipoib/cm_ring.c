@@ -249,35 +249,6 @@ static void ring_complete(struct ipoib_cm_tx *link, u32 last, bool ok, int budge
 	smp_store_mb(link->tail, tail);
 }
 
-/**
- * ipoib_cm_tx_reclaim - free what a link will not complete any more
- * @link: link that takes no more packets; its queue pair goes first
- *
- * Context: control.
- */
-void ipoib_cm_tx_reclaim(struct ipoib_cm_tx *link)
-{
-	struct ipoib_intf *intf = link->cm->intf;
-
-	if (link->tail == link->head)
-		return;
-	/* NAPI may be about to handle completions that point to the queue pair. */
-	if (intf->running)
-		napi_disable(&intf->txq[0].napi);
-	ib_destroy_qp(link->qp);
-	link->qp = NULL;
-	if (link->tail != link->head)
-		ring_complete(link, link->head - 1, false, 0);
-	if (!intf->running)
-		return;
-	/* Perhaps nothing else is on its way whose completion would do it. */
-	ipoib_tx_room_found(intf);
-	napi_enable(&intf->txq[0].napi);
-	local_bh_disable();
-	napi_schedule(&intf->txq[0].napi);
-	local_bh_enable();
-}
-
 static void ring_completion(struct ipoib_cm *cm, const struct ib_wc *wc,
 			    int budget)
 {
@@ -292,6 +263,55 @@ static void ring_completion(struct ipoib_cm *cm, const struct ib_wc *wc,
 	ring_complete(link, wc->wr_id, ok, budget);
 	if (unlikely(READ_ONCE(link->state) != IPOIB_CM_TX_OPEN))
 		ipoib_cm_note(cm, &link->item, IPOIB_CM_TX_DRAINED);
+}
+
+/*
+ * Drop what a queue pair that is gone has left among what the completion queue has room for
+ * (rdmavt). NAPI is off.
+ */
+static void ring_skip_gone(struct ipoib_cm *cm, const struct ib_qp *gone)
+{
+	int left = cm->tx_cq->cqe, n, i;
+
+	rcu_read_lock();
+	while (left > 0 && (n = ib_poll_cq(cm->tx_cq, IPOIB_POLL_BATCH, cm->tx_wc)) > 0) {
+		left -= n;
+		for (i = 0; i < n; i++)
+			if (cm->tx_wc[i].qp != gone)
+				ring_completion(cm, &cm->tx_wc[i], 0);
+	}
+	rcu_read_unlock();
+}
+
+/**
+ * ipoib_cm_tx_reclaim - free what a link will not complete any more
+ * @link: link that takes no more packets; its queue pair goes first
+ *
+ * Context: control.
+ */
+void ipoib_cm_tx_reclaim(struct ipoib_cm_tx *link)
+{
+	struct ipoib_intf *intf = link->cm->intf;
+	struct ib_qp *qp = link->qp;
+
+	if (link->tail == link->head)
+		return;
+	/* NAPI may be about to handle completions that point to the queue pair. */
+	if (intf->running)
+		napi_disable(&intf->txq[0].napi);
+	ib_destroy_qp(qp);
+	link->qp = NULL;
+	ring_skip_gone(link->cm, qp);
+	if (link->tail != link->head)
+		ring_complete(link, link->head - 1, false, 0);
+	if (!intf->running)
+		return;
+	/* Perhaps nothing else is on its way whose completion would do it. */
+	ipoib_tx_room_found(intf);
+	napi_enable(&intf->txq[0].napi);
+	local_bh_disable();
+	napi_schedule(&intf->txq[0].napi);
+	local_bh_enable();
 }
 
 /**

@@ -202,21 +202,16 @@ static int rx_accept(struct ipoib_cm_rx *rx)
 	return err ?: rx_send_rep(rx);
 }
 
-/*
- * The queue pair and its buffers. NAPI may still have completions of some that have
- * not come back, unless it is off.
- */
-static void rx_free_qp(struct ipoib_cm_rx *rx)
+/* Have nobody poll for a moment; nobody does so while there is no listener. */
+static void rx_napi_off(struct ipoib_cm *cm)
 {
-	struct ipoib_cm *cm = rx->cm;
-	bool pause = cm->listen && READ_ONCE(rx->held);
-
-	if (pause)
+	if (cm->listen)
 		napi_disable(&cm->rxq.napi);
-	if (rx->qp)
-		ib_destroy_qp(rx->qp);
-	ipoib_cm_rxq_unpart(&cm->rxq, &rx->bufs);
-	if (!pause)
+}
+
+static void rx_napi_on(struct ipoib_cm *cm)
+{
+	if (!cm->listen)
 		return;
 	napi_enable(&cm->rxq.napi);
 	local_bh_disable();
@@ -224,13 +219,34 @@ static void rx_free_qp(struct ipoib_cm_rx *rx)
 	local_bh_enable();
 }
 
-static void rx_free(struct ipoib_cm_rx *rx)
+/*
+ * The queue pair and its buffers. Unless it has drained, NAPI may have completions of it,
+ * or find them later.
+ */
+static void rx_free_qp(struct ipoib_cm_rx *rx, bool drained)
+{
+	struct ipoib_cm *cm = rx->cm;
+	bool pause = rx->qp && !drained;
+
+	if (pause)
+		rx_napi_off(cm);
+	if (rx->qp)
+		ib_destroy_qp(rx->qp);
+	if (pause && cm->listen)
+		ipoib_cm_rxq_skip_gone(&cm->rxq, rx->qp);
+	ipoib_cm_rxq_unpart(&cm->rxq, &rx->bufs);
+	if (pause)
+		rx_napi_on(cm);
+}
+
+/* @drained: all completions of the queue pair have been handled, if there is one */
+static void rx_free(struct ipoib_cm_rx *rx, bool drained)
 {
 	struct ipoib_cm *cm = rx->cm;
 	bool last;
 
 	ib_destroy_cm_id(rx->id);
-	rx_free_qp(rx);
+	rx_free_qp(rx, drained);
 	ipoib_cm_item_end(cm, &rx->item);
 	mutex_lock(&cm->rx_lock);
 	list_del(&rx->list);
@@ -239,8 +255,12 @@ static void rx_free(struct ipoib_cm_rx *rx)
 	if (cm->rx_draining == rx)
 		cm->rx_draining = NULL;
 	kfree_rcu(rx, rcu);
-	if (last)
-		ipoib_cm_rxq_empty(&cm->rxq);
+	if (!last)
+		return;
+	/* The poll that has seen the last completion may still have buffers to post. */
+	rx_napi_off(cm);
+	ipoib_cm_rxq_empty(&cm->rxq);
+	rx_napi_on(cm);
 }
 
 static void rx_flush(struct ipoib_cm_rx *rx)
@@ -323,7 +343,7 @@ static void rx_answer(struct ipoib_cm_rx *rx)
 		   err);
 	ipoib_count(&rx->cm->stat_rejects, 1);
 	ib_send_cm_rej(rx->id, IB_CM_REJ_NO_RESOURCES, NULL, 0, NULL, 0);
-	rx_free(rx);
+	rx_free(rx, false);
 }
 
 static void rx_handle(struct ipoib_cm_item *item, unsigned long events)
@@ -332,7 +352,7 @@ static void rx_handle(struct ipoib_cm_item *item, unsigned long events)
 	struct ipoib_cm *cm = rx->cm;
 
 	if (rx->state == IPOIB_CM_RX_NEW && events & BIT(IPOIB_CM_RX_ENDED)) {
-		rx_free(rx);
+		rx_free(rx, true);
 		return;
 	}
 	if (rx->state == IPOIB_CM_RX_NEW) {
@@ -346,7 +366,7 @@ static void rx_handle(struct ipoib_cm_item *item, unsigned long events)
 		WRITE_ONCE(rx->state, IPOIB_CM_RX_WAITING);
 	if (events & BIT(IPOIB_CM_RX_DRAINED) &&
 	    (rx->state == IPOIB_CM_RX_DRAINING || !cm->rxq.shared))
-		rx_free(rx);
+		rx_free(rx, true);
 	rx_next_drain(cm);
 }
 
@@ -382,7 +402,7 @@ void ipoib_cm_rx_tick(struct ipoib_cm *cm)
 	if (late) {
 		netdev_warn(cm->intf->dev,
 			    "the last completion of a connection has not come\n");
-		rx_free(late);
+		rx_free(late, false);
 	}
 	rx_next_drain(cm);
 }
@@ -499,8 +519,8 @@ int ipoib_cm_rx_start(struct ipoib_cm *cm)
  * ipoib_cm_rx_stop - end all incoming connections at once
  * @cm: connected mode
  *
- * With NAPI off, nothing looks at completions of queue pairs that are gone, and
- * all buffers go with them.
+ * With NAPI off, nothing looks at completions of queue pairs that are gone; they and all
+ * buffers go with them.
  *
  * Context: control.
  */
@@ -518,7 +538,8 @@ void ipoib_cm_rx_stop(struct ipoib_cm *cm)
 	napi_disable(&cm->rxq.napi);
 	while ((rx = list_first_entry_or_null(&cm->rx_links, struct ipoib_cm_rx,
 					      list)))
-		rx_free(rx);
+		rx_free(rx, false);
+	ipoib_cq_discard(cm->rxq.cq, cm->rxq.wc);
 	ipoib_cm_rxq_empty(&cm->rxq);
 	cm->rxq.refill = 0;
 }

@@ -262,6 +262,39 @@ static void rxq_completion(struct ipoib_cm_rxq *rxq, const struct ib_wc *wc)
 		ipoib_cm_rx_returned(rx);
 }
 
+/**
+ * ipoib_cm_rxq_skip_gone - see to what a queue pair that is gone has left behind
+ * @rxq: receive queue whose NAPI is off
+ * @gone: queue pair that has been destroyed; not looked at
+ *
+ * Some HCAs leave its completions in the queue, between those of others (rdmavt). What
+ * they say of shared buffers is that these are free again. They are among what the queue
+ * has room for; what comes meanwhile can wait.
+ *
+ * Context: control.
+ */
+void ipoib_cm_rxq_skip_gone(struct ipoib_cm_rxq *rxq, const struct ib_qp *gone)
+{
+	int left = rxq->cq->cqe, n, i;
+
+	local_bh_disable();
+	rcu_read_lock();
+	while (left > 0 && (n = ib_poll_cq(rxq->cq, IPOIB_POLL_BATCH, rxq->wc)) > 0) {
+		left -= n;
+		for (i = 0; i < n; i++) {
+			const struct ib_wc *wc = &rxq->wc[i];
+
+			if (wc->qp != gone)
+				rxq_completion(rxq, wc);
+			else if (rxq->shared && wc->wr_id != IPOIB_CM_RX_DRAIN)
+				rxq_post(rxq, &rxq->bufs, wc->wr_id, NULL);
+		}
+		rxq_post_batch(rxq);
+	}
+	rcu_read_unlock();
+	local_bh_enable();
+}
+
 static int rxq_poll(struct napi_struct *napi, int budget)
 {
 	struct ipoib_cm_rxq *rxq = container_of(napi, struct ipoib_cm_rxq, napi);
@@ -331,7 +364,7 @@ static int rxq_alloc_bufs(const struct ipoib_cm_rxq *rxq,
 	bufs->slots = kvcalloc(size, sizeof(*bufs->slots), GFP_KERNEL);
 	if (!bufs->slots)
 		return -ENOMEM;
-	pool = ipoib_rx_create_pool(rxq->cm->intf->ca, 0,
+	pool = ipoib_rx_create_pool(rxq->cm->intf->ca, 0, 0,
 				    max(size * rxq->sges / (RXQ_SPARE - 1), 1U));
 	if (IS_ERR(pool)) {
 		kvfree(bufs->slots);

@@ -117,6 +117,9 @@ static void link_check(struct ipoib_cm_tx *link)
 	if (link->state != IPOIB_CM_TX_ERROR ||
 	    (!late && tail != READ_ONCE(link->posted)))
 		return;
+	/* While the interface stops, NAPI may be on or off; ipoib_cm_reclaim() knows when. */
+	if (!link->cm->intf->running && tail != link->head)
+		return;
 	if (late && tail != link->posted)
 		netdev_warn(link->cm->intf->dev, "%u sends of a connection were never completed\n",
 			    link->posted - tail);

@@ -219,12 +219,14 @@ enum ipoib_flush {
  * @parent: interface that this one is a child of, or NULL; constant, and
  *	unregistered no earlier than this one
  * @list: link in ipoib_hca.intfs
- * @pkey: P_Key of the partition; constant
+ * @pkey: P_Key of the partition; rtnl, and hca->lock to change it, which happens only while
+ *	the interface is stopped
+ * @pkey_first: what that of a port's own interface is to be, 0 if not known; control
  * @pkey_index: in the port's table; control
- * @guid: chosen by hand, network byte order, or 0; written with rtnl, read anywhere
- * @local_gid: of the port; written by control under the transmit locks; others than
  * @path_asked: paths that the SA is asked for now; control
  * @path_wait: those whose turn comes after; control
+ * @guid: chosen by hand, network byte order, or 0; written with rtnl, read anywhere
+ * @local_gid: of the port; written by control under the transmit locks; others than
  *	control use ipoib_gid_now()
  * @lid: of the port; control, read anywhere
  * @port_state: enum ib_port_state; control, read anywhere
@@ -278,7 +280,7 @@ enum ipoib_flush {
  * @down_work: and down for ndo_stop; control
  * @flush: bits of enum ipoib_flush
  * @flush_work: does what they say; control
- * @rtnl_work: tells the stack of a new MTU or hardware address
+ * @rtnl_work: tells the stack of a new MTU, hardware address or partition
  * @announce_work: repeats announcements
  * @event_handler: of the HCA's asynchronous events
  * @wq: the control queue
@@ -301,12 +303,13 @@ struct ipoib_intf {
 	struct list_head list;
 
 	u16 pkey;
+	u16 pkey_first;
 	u16 pkey_index;
+	u32 path_asked;
+	struct list_head path_wait;
 	__be64 guid;
 	union ib_gid local_gid;
 	u16 lid;
-	u32 path_asked;
-	struct list_head path_wait;
 	u8 port_state;
 	struct ib_pd *pd;
 	struct ib_qp *qp;
@@ -384,6 +387,25 @@ extern struct ib_sa_client ipoib_sa_client;
 extern unsigned int ipoib_send_queue_size;
 extern unsigned int ipoib_recv_queue_size;
 extern unsigned int ipoib_nonsrq_connections;
+
+/**
+ * ipoib_tx_gid - whom a packet is for
+ * @intf: interface
+ * @hwaddr: hardware address in front of the packet
+ *
+ * That of a group has the P_Key of the interface, whatever the stack's neighbour or a bond has
+ * kept from before that has changed.
+ *
+ * Context: transmit queue lock.
+ */
+static inline union ib_gid ipoib_tx_gid(const struct ipoib_intf *intf, const u8 *hwaddr)
+{
+	union ib_gid gid = ipoib_hwaddr_gid(hwaddr);
+
+	if (gid.raw[0] == 0xff)
+		put_unaligned_be16(intf->pkey, &gid.raw[4]);
+	return gid;
+}
 
 /* main.c */
 int ipoib_intf_create(struct ipoib_hca *hca, u32 port, u16 pkey,
@@ -503,7 +525,8 @@ void ipoib_keep_free(void);
 
 /* rx.c */
 struct page_pool *ipoib_rx_create_pool(struct ib_device *ca, unsigned int flags,
-				       unsigned int size);
+				       unsigned int order, unsigned int size);
+void ipoib_cq_discard(struct ib_cq *cq, struct ib_wc *wc);
 int ipoib_rx_poll_end(struct napi_struct *napi, struct ib_cq *cq, int done,
 		      int budget);
 int ipoib_rxq_alloc(struct ipoib_intf *intf, struct ipoib_rxq *rxq);
@@ -520,6 +543,10 @@ void ipoib_down(struct ipoib_intf *intf);
 void ipoib_events_init(struct ipoib_intf *intf);
 void ipoib_flush(struct ipoib_intf *intf, enum ipoib_flush level);
 void ipoib_carrier_update(struct ipoib_intf *intf);
+
+/* pkey.c */
+void ipoib_pkey_follow(struct ipoib_intf *intf);
+void ipoib_pkey_adopt(struct ipoib_intf *intf);
 
 /* params.c */
 bool ipoib_match_partition(const struct ipoib_intf *intf, u16 pkey,

@@ -294,7 +294,8 @@ static void mcast_join(struct ipoib_mcast *mcast)
 static int mcast_use_broadcast(struct ipoib_mcast *mcast)
 {
 	struct ipoib_intf *intf = mcast->intf;
-	int mtu = ib_mtu_enum_to_int(mcast->rec.mtu);
+	/* Omni-Path has groups of 8192 and 10240 octets. */
+	int mtu = rdma_mtu_enum_to_int(intf->ca, intf->port, mcast->rec.mtu);
 	int err;
 
 	if (mtu < 0)

@@ -210,8 +210,9 @@ static int qp_start(struct ipoib_intf *intf)
 	err = qps_start_senders(intf, 1, intf->tx_queues);
 	if (err)
 		goto err_empty;
-	napi_enable(&intf->rxq.napi);
 	qps_run(intf, 0, intf->tx_queues);
+	/* Only now: it posts again what it has received while the interface runs. */
+	napi_enable(&intf->rxq.napi);
 	local_bh_disable();
 	napi_schedule(&intf->rxq.napi);
 	local_bh_enable();
@@ -220,6 +221,7 @@ static int qp_start(struct ipoib_intf *intf)
 
 err_empty:
 	qps_to_state(intf, 0, 1, IB_QPS_RESET);
+	ipoib_cq_discard(intf->rxq.cq, intf->rxq.wc);
 	ipoib_rxq_empty(&intf->rxq);
 err_out:
 	netdev_err(intf->dev, "cannot start the queue pair: error %d\n", err);
@@ -242,11 +244,13 @@ static bool qps_are_drained(const struct ipoib_intf *intf)
 	       !READ_ONCE(intf->rxq.posted);
 }
 
-/* Take back what will not complete any more; NAPI is off. */
+/* Take back what will not complete any more; NAPI is off, the queue pairs are reset. */
 static void qps_reclaim(struct ipoib_intf *intf, u32 from, u32 to)
 {
-	for (; from < to; from++)
+	for (; from < to; from++) {
+		ipoib_cq_discard(intf->txq[from].cq, intf->txq[from].wc);
 		ipoib_txq_reclaim(&intf->txq[from]);
+	}
 }
 
 /* Also of queues that have gone: their packets may have left through connections. */
@@ -286,6 +290,7 @@ static void qp_stop(struct ipoib_intf *intf)
 	qps_reclaim(intf, 0, n);
 	qps_reset_byte_limits(intf);
 	ipoib_tx_unlock_all(intf->dev);
+	ipoib_cq_discard(intf->rxq.cq, intf->rxq.wc);
 	ipoib_rxq_empty(&intf->rxq);
 	ipoib_ah_reap(intf, true);
 }

@@ -16,6 +16,7 @@
  * control before and after.
  */
 #include <linux/if_arp.h>
+#include <linux/log2.h>
 #include "page_pool.h"
 
 #include "ipoib.h"
@@ -27,8 +28,10 @@
 /* Room in front of a frame that is not copied, and behind it for pulling. */
 #define RX_FRAME_HEAD	(IPOIB_HARD_LEN + 128)
 
-/* More than any packet has. */
-#define RX_SPILL_LEN	4096
+#define RX_BUF_MIN	2048
+
+/* As much as the longest packet there is, Omni-Path's. */
+#define RX_SPILL_LEN	10240
 
 static int rx_alloc_buffer(struct ipoib_rxq *rxq, struct ipoib_rx_slot *slot)
 {
@@ -239,24 +242,52 @@ static void rx_packet(struct ipoib_rxq *rxq, u32 index, const struct ib_wc *wc)
 		rx_deliver(rxq, skb, head, wc);
 }
 
-static void rx_completion(struct ipoib_rxq *rxq, const struct ib_wc *wc)
+/*
+ * The queue pair is in ERROR. Until control has started it afresh, some HCAs return at once
+ * what is posted to it (rdmavt): so nothing is.
+ */
+static void rx_failed(struct ipoib_rxq *rxq, const struct ib_wc *wc)
 {
-	u32 index = wc->wr_id;
-
-	WRITE_ONCE(rxq->posted, rxq->posted - 1);
-	if (likely(wc->status == IB_WC_SUCCESS)) {
-		rx_packet(rxq, index, wc);
-	} else if (wc->status != IB_WC_WR_FLUSH_ERR) {
+	if (wc->status != IB_WC_WR_FLUSH_ERR) {
 		ipoib_count_error(&rxq->count);
 		if (net_ratelimit())
 			netdev_warn(rxq->intf->dev,
 				    "receive failed: %s (vendor error 0x%x)\n",
 				    ib_wc_status_msg(wc->status),
 				    wc->vendor_err);
-		ipoib_flush(rxq->intf, IPOIB_FLUSH_RESTART);
 	}
+	if (READ_ONCE(rxq->intf->running))
+		ipoib_flush(rxq->intf, IPOIB_FLUSH_RESTART);
+}
+
+static void rx_completion(struct ipoib_rxq *rxq, const struct ib_wc *wc)
+{
+	u32 index = wc->wr_id;
+
+	WRITE_ONCE(rxq->posted, rxq->posted - 1);
+	if (unlikely(wc->status != IB_WC_SUCCESS)) {
+		rx_failed(rxq, wc);
+		return;
+	}
+	rx_packet(rxq, index, wc);
 	if (likely(READ_ONCE(rxq->intf->running)))
 		rx_post(rxq, index);
+}
+
+/**
+ * ipoib_cq_discard - drop what is in a completion queue
+ * @cq: completion queue that nobody polls now
+ * @wc: room for IPOIB_POLL_BATCH completions
+ *
+ * For completions of queue pairs that have been reset or are gone: some HCAs remove them,
+ * others leave them to whoever polls (rdmavt).
+ *
+ * Context: control.
+ */
+void ipoib_cq_discard(struct ib_cq *cq, struct ib_wc *wc)
+{
+	while (ib_poll_cq(cq, IPOIB_POLL_BATCH, wc) > 0)
+		;
 }
 
 /**
@@ -315,20 +346,22 @@ static void rx_comp_handler(struct ib_cq *cq, void *context)
  * ipoib_rx_create_pool - make a pool of receive pages, mapped for a HCA
  * @ca: HCA
  * @flags: of the pool, besides those of the mapping (PP_FLAG_*)
+ * @order: of its pages
  * @size: how many free pages it keeps
  *
  * Context: process.
  * Return: the pool or an error pointer.
  */
 struct page_pool *ipoib_rx_create_pool(struct ib_device *ca, unsigned int flags,
-				       unsigned int size)
+				       unsigned int order, unsigned int size)
 {
 	struct page_pool_params params = {
 		.flags = flags,
+		.order = order,
 		.pool_size = size,
 		.nid = NUMA_NO_NODE,
 		.dma_dir = DMA_FROM_DEVICE,
-		.max_len = PAGE_SIZE,
+		.max_len = PAGE_SIZE << order,
 	};
 
 	if (!ib_uses_virt_dma(ca)) {
@@ -352,10 +385,10 @@ int ipoib_rxq_fill(struct ipoib_rxq *rxq, u32 buf_len)
 	int err = 0;
 	u32 i;
 
-	/* Halves of a page or whole ones: what the pool can share. */
-	rxq->buf_len = buf_len <= PAGE_SIZE / 2 ? PAGE_SIZE / 2 : PAGE_SIZE;
+	/* Parts of a page, or several pages in one piece: what the pool can share. */
+	rxq->buf_len = roundup_pow_of_two(max_t(u32, buf_len, RX_BUF_MIN));
 	pool = ipoib_rx_create_pool(rxq->intf->ca, COMPAT_PP_FLAG_FRAG,
-				    rxq->size);
+				    get_order(rxq->buf_len), rxq->size);
 	if (IS_ERR(pool))
 		return PTR_ERR(pool);
 	rxq->pool = pool;

@@ -171,6 +171,14 @@ void ipoib_cm_rxq_unpart(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx_bufs *bufs
 {
 }
 
+void ipoib_cm_rxq_skip_gone(struct ipoib_cm_rxq *rxq, const struct ib_qp *gone)
+{
+}
+
+void ipoib_cq_discard(struct ib_cq *cq, struct ib_wc *wc)
+{
+}
+
 u32 ipoib_cm_rxq_frame_max(const struct ipoib_cm_rxq *rxq)
 {
 	return IPOIB_CM_FRAME_MAX;

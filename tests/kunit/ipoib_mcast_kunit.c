@@ -40,6 +40,24 @@ static void groups_are_like_the_broadcast_group(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sa.attached, 1);
 }
 
+/* MTUs of 8192 and 10240 octets (6 and 7) are Omni-Path's alone. */
+static void groups_of_omni_path(struct kunit *test)
+{
+	struct ib_port_immutable *port = &world->ca->port_data[WORLD_PORT].immutable;
+	struct ipoib_intf *intf = world->intf;
+
+	sa.members[0].rec.mtu = 7;
+	answer(0, 0, 0xC000);
+	KUNIT_EXPECT_NE(test, (int)intf->broadcast->state, IPOIB_MCAST_JOINED);
+	port->core_cap_flags = RDMA_CORE_PORT_INTEL_OPA;
+	skip_backoff(intf->broadcast);
+	sa.members[1].rec.mtu = 7;
+	answer(1, 0, 0xC000);
+	KUNIT_EXPECT_EQ(test, (int)intf->broadcast->state, IPOIB_MCAST_JOINED);
+	KUNIT_EXPECT_EQ(test, intf->group_mtu, 10236);
+	KUNIT_EXPECT_EQ(test, sa.qp_starts, 1);
+}
+
 static void addresses_that_are_no_groups(struct kunit *test)
 {
 	u8 hwaddr[INFINIBAND_ALEN];
@@ -298,6 +316,7 @@ static void umcast_keeps_own_groups(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(nothing_before_the_broadcast_group),
 	KUNIT_CASE(groups_are_like_the_broadcast_group),
+	KUNIT_CASE(groups_of_omni_path),
 	KUNIT_CASE(addresses_that_are_no_groups),
 	KUNIT_CASE(refused_joins_back_off),
 	KUNIT_CASE(asking_fails),

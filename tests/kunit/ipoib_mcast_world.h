@@ -157,6 +157,10 @@ static int setup(struct kunit *test)
 	memset(&sa, 0, sizeof(sa));
 	intf = world->intf;
 	intf->data = &fake_data;
+	world->ca->port_data = kunit_kcalloc(test, WORLD_PORT + 1, sizeof(*world->ca->port_data),
+					     GFP_KERNEL);
+	if (!world->ca->port_data)
+		return -ENOMEM;
 	INIT_DELAYED_WORK(&intf->mcast_work, ipoib_mcast_work);
 	intf->up = true;
 	intf->running = true;

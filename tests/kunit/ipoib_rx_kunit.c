@@ -396,8 +396,10 @@ static void failed_receive_restarts(struct kunit *test)
 	hca.wc.status = IB_WC_WR_FLUSH_ERR;
 	complete_one();
 	KUNIT_EXPECT_EQ(test, count(&world->intf->rxq.count.errors), 1ULL);
-	KUNIT_EXPECT_EQ(test, hca.restarts, 1U);
+	KUNIT_EXPECT_EQ(test, hca.restarts, 2U);
 	KUNIT_EXPECT_EQ(test, skb_queue_len(&hca.got), 0U);
+	/* A queue pair in ERROR would return them at once. */
+	KUNIT_EXPECT_EQ(test, posted(), RING - 2U);
 }
 
 static void refused_buffer_restarts(struct kunit *test)
@@ -443,6 +445,22 @@ static void larger_buffers(struct kunit *test)
 	check_content(test, received(), 4092);
 }
 
+/* Omni-Path's take several pages in one piece. */
+static void buffers_of_several_pages(struct kunit *test)
+{
+	struct ipoib_rxq *rxq = &world->intf->rxq;
+
+	napi_disable(&rxq->napi);
+	ipoib_rxq_empty(rxq);
+	memset(hca.posted, 0, sizeof(hca.posted));
+	KUNIT_ASSERT_EQ(test, ipoib_rxq_fill(rxq, 10236), 0);
+	napi_enable(&rxq->napi);
+	KUNIT_EXPECT_EQ(test, rxq->posted, RING);
+	arrive(0, ETH_P_IP, 10236);
+	complete_one();
+	check_content(test, received(), 10236);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(all_buffers_are_given),
 	KUNIT_CASE(short_packets_are_copied),
@@ -457,6 +475,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(refused_buffer_restarts),
 	KUNIT_CASE(stopping_takes_buffers_back),
 	KUNIT_CASE(larger_buffers),
+	KUNIT_CASE(buffers_of_several_pages),
 	{}
 };
 
