@@ -414,7 +414,7 @@ static void accel_send(struct ipoib_intf *intf, struct ipoib_dest *dest,
 
 static void accel_datagram(struct ipoib_intf *intf, struct sk_buff *skb)
 {
-	union ib_gid gid = ipoib_hwaddr_gid(skb->data);
+	union ib_gid gid = ipoib_tx_gid(intf, skb->data);
 	struct ipoib_dest *dest = ipoib_dest_find(intf, &gid);
 	enum skb_drop_reason reason;
 

@@ -137,6 +137,9 @@ static void events_flush_work(struct work_struct *work)
 		flush_later(intf, asked);
 		return;
 	}
+	/* Or if nobody has looked since the interface was made. */
+	if (asked >= BIT(IPOIB_FLUSH_HEAVY) || !intf->pkey_first)
+		ipoib_pkey_follow(intf);
 	if (events_query_gid(intf))
 		asked |= BIT(IPOIB_FLUSH_NORMAL);
 	if (!intf->up)

@@ -54,8 +54,9 @@ static struct keep_entry *keep_find(const struct ipoib_intf *intf)
 	ASSERT_RTNL();
 	list_for_each_entry(entry, &keep_list, list)
 		if (entry->node_guid == intf->ca->node_guid &&
-		    entry->port == intf->port && entry->pkey == intf->pkey &&
-		    entry->child == !!intf->parent)
+		    entry->port == intf->port && entry->child == !!intf->parent &&
+		    /* that of a port's own interface follows the port's table */
+		    (!intf->parent || entry->pkey == intf->pkey))
 			return entry;
 	return NULL;
 }

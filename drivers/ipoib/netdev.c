@@ -404,6 +404,7 @@ static void intf_rtnl_work(struct work_struct *work)
 
 	rtnl_lock();
 	if (dev->reg_state == NETREG_REGISTERED) {
+		ipoib_pkey_adopt(intf);
 		ipoib_intf_update_mtu(intf, intf->connected);
 		gid = ipoib_gid_now(intf);
 		if (memcmp(dev->dev_addr + IPOIB_HWADDR_GID, &gid, sizeof(gid)))
@@ -414,7 +415,7 @@ static void intf_rtnl_work(struct work_struct *work)
 }
 
 /**
- * ipoib_intf_notify_stack - MTU or hardware address may have changed
+ * ipoib_intf_notify_stack - MTU, hardware address or partition may have changed
  * @intf: interface
  *
  * Context: control.
@@ -553,7 +554,7 @@ int ipoib_intf_register(struct net_device *dev, struct ipoib_hca *hca,
 	intf->parent = parent;
 	intf->port_state = attr.state;
 	intf->lid = attr.lid;
-	intf->ud_mtu_max = IPOIB_UD_MTU(ib_mtu_enum_to_int(attr.max_mtu));
+	intf->ud_mtu_max = IPOIB_UD_MTU(rdma_mtu_from_attr(hca->ca, port, &attr));
 	if (accelerated) {
 		err = ipoib_accel_init(intf);
 		if (err)

@@ -59,7 +59,7 @@ static int params_check(struct net_device *dev, struct netdev_nested_priv *priv)
 bool ipoib_match_partition(const struct ipoib_intf *intf, u16 pkey,
 			   const union ib_gid *gid)
 {
-	if ((pkey ^ intf->pkey) & ~IPOIB_PKEY_FULL_MEMBER)
+	if ((pkey ^ READ_ONCE(intf->pkey)) & ~IPOIB_PKEY_FULL_MEMBER)
 		return false;
 	/* While the GID changes, what is half one and half the other is nobody's. */
 	return !gid || !data_race(memcmp(gid, &intf->local_gid, sizeof(*gid)));

@@ -21,7 +21,7 @@ static struct ipoib_intf *intf_of(struct device *dev)
 static ssize_t pkey_show(struct device *dev, struct device_attribute *attr,
 			 char *buf)
 {
-	return sysfs_emit(buf, "0x%04x\n", intf_of(dev)->pkey);
+	return sysfs_emit(buf, "0x%04x\n", READ_ONCE(intf_of(dev)->pkey));
 }
 static DEVICE_ATTR_RO(pkey);
 

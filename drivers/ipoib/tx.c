@@ -272,7 +272,7 @@ static enum skb_drop_reason tx_push_or_hold(struct ipoib_txq *txq,
  */
 void ipoib_tx_datagram(struct ipoib_txq *txq, struct sk_buff *skb)
 {
-	union ib_gid gid = ipoib_hwaddr_gid(skb->data);
+	union ib_gid gid = ipoib_tx_gid(txq->intf, skb->data);
 	struct ipoib_dest *dest = ipoib_dest_find(txq->intf, &gid);
 	enum skb_drop_reason reason;
 

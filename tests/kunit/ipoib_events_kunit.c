@@ -34,6 +34,7 @@ static struct {
 	u32 forgot;
 	u32 rejoined;
 	u32 retried;
+	u32 followed;
 	u32 paths_destroyed;
 	u32 groups_destroyed;
 } port;
@@ -119,6 +120,11 @@ void ipoib_mcast_restart(struct ipoib_intf *intf)
 void ipoib_mcast_retry(struct ipoib_intf *intf)
 {
 	port.retried++;
+}
+
+void ipoib_pkey_follow(struct ipoib_intf *intf)
+{
+	port.followed++;
 }
 
 void ipoib_mcast_work(struct work_struct *work)
@@ -330,6 +336,7 @@ static void nothing_of_ours_has_changed(struct kunit *test)
 	happens(IB_EVENT_GID_CHANGE);
 	KUNIT_EXPECT_EQ(test, consequences(), 0U);
 	KUNIT_EXPECT_EQ(test, port.retried, 2U);
+	KUNIT_EXPECT_EQ(test, port.followed, 2U);
 	KUNIT_EXPECT_EQ(test, port.starts, 1U);
 	KUNIT_EXPECT_TRUE(test, netif_carrier_ok(world->intf->dev));
 	/* what else has happened meanwhile is not lost */

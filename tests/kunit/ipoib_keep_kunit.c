@@ -38,6 +38,7 @@ static void expect(struct kunit *test, u64 guid, u32 port, u16 pkey, int mtu, bo
 
 static void found_by_hca_port_and_partition(struct kunit *test)
 {
+	intf->parent = intf;
 	keep(1, 1, 0xffff, 65520, true);
 	keep(1, 2, 0xffff, 2000, false);
 	keep(1, 1, 0x8001, 0, true);
@@ -47,6 +48,17 @@ static void found_by_hca_port_and_partition(struct kunit *test)
 	expect(test, 1, 1, 0x8001, 0, true);
 	/* what has been given back is kept by the interface that has it */
 	expect(test, 1, 1, 0xffff, 0, false);
+	intf->parent = NULL;
+	KUNIT_EXPECT_EQ(test, keep_count, 0U);
+}
+
+/* A port's own interface has moved, and is made with the P_Key that the table begins with. */
+static void of_a_port_whatever_its_partition(struct kunit *test)
+{
+	keep(1, 1, 0x8015, 65520, true);
+	keep(1, 2, 0x8015, 2000, false);
+	expect(test, 1, 1, 0xffff, 65520, true);
+	expect(test, 1, 2, 0xffff, 2000, false);
 	KUNIT_EXPECT_EQ(test, keep_count, 0U);
 }
 
@@ -130,6 +142,7 @@ static void teardown(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(found_by_hca_port_and_partition),
+	KUNIT_CASE(of_a_port_whatever_its_partition),
 	KUNIT_CASE(the_newest_counts),
 	KUNIT_CASE(children_are_others),
 	KUNIT_CASE(umcast_alone),
