@@ -202,6 +202,27 @@ static void queues_are_woken_when_a_link_is_given_up(struct kunit *test)
 		KUNIT_EXPECT_FALSE(test, stopped(i));
 }
 
+/* Some HCAs leave completions of a queue pair that is gone; nobody looks at it through them. */
+static void completions_of_a_link_that_is_gone(struct kunit *test)
+{
+	struct ib_qp *qp = peer.link.qp;
+	u32 i;
+
+	for (i = 0; i < 3; i++)
+		push(test, 0);
+	doorbell(0);
+	qp->qp_context = NULL;		/* what would be looked at */
+	hca.link_cq.cqe = IPOIB_CM_TX_RING;
+	hca.wc_cq = &hca.link_cq;
+	hca.wc[0] = (struct ib_wc) { .wr_id = 0, .status = IB_WC_WR_FLUSH_ERR, .qp = qp };
+	hca.wcs = 1;
+	ipoib_cm_tx_reclaim(&peer.link);
+	hca.wc_cq = &hca.cq;
+	KUNIT_EXPECT_EQ(test, hca.wcs, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&peer.cm.in_flight), 0);
+	KUNIT_EXPECT_EQ(test, peer.notes, 0U);
+}
+
 /* A queue that comes while there is no room has not noticed either. */
 static void queues_that_come_do_not_overrun_the_ring(struct kunit *test)
 {
@@ -283,6 +304,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(an_unposted_link_is_not_forgotten),
 	KUNIT_CASE(every_stopped_queue_is_woken),
 	KUNIT_CASE(queues_are_woken_when_a_link_is_given_up),
+	KUNIT_CASE(completions_of_a_link_that_is_gone),
 	KUNIT_CASE(queues_that_come_do_not_overrun_the_ring),
 	KUNIT_CASE(a_refused_packet_rings_the_doorbell),
 	KUNIT_CASE(both_modes_complete_side_by_side),

@@ -19,7 +19,7 @@ calm() {
 
 rounds() {
 	local count
-	for ((count = 0; count < 6; count++)); do
+	for ((count = 0; count < 3; count++)); do
 		ip link set ib0 down
 		ip link set ib0 up
 		wait_for 20 ping -c 1 -W 1 10.0.0.2
@@ -38,7 +38,7 @@ echo connected >/sys/class/net/ib0/mode
 wait_for 20 ping -c 1 -W 1 10.0.0.2
 rounds
 step "connections end while others go on"
-for ((count = 0; count < 6; count++)); do
+for ((count = 0; count < 3; count++)); do
 	"${N[@]}" bash -c 'echo datagram >/sys/class/net/ib1/mode; echo connected >/sys/class/net/ib1/mode'
 	wait_for 20 ping -c 1 -W 1 10.0.0.2
 done
