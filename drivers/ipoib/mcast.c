@@ -461,6 +461,10 @@ void ipoib_mcast_detach_all(struct ipoib_intf *intf)
  *
  * Context: control; for when the subnet may have forgotten us. Packets wait
  * until the answers have come.
+ *
+ * Nothing is left while the port is down: nobody would answer, and since Linux 6.16 no more than
+ * 16 requests to the SA are on their way at a time, each for 12 s. The kernel tells with
+ * -ENETRESET that the membership has gone with the port.
  */
 void ipoib_mcast_restart(struct ipoib_intf *intf)
 {
@@ -470,9 +474,11 @@ void ipoib_mcast_restart(struct ipoib_intf *intf)
 	mcast_collect(intf, &all);
 	list_for_each_entry(mcast, &all, todo) {
 		ipoib_dest_clear_ah(intf, &mcast->dest);
-		mcast_leave(mcast);
 		mcast->backoff = 1;
 		mcast->retry_at = jiffies;
+		if (mcast->state != IPOIB_MCAST_JOINED ||
+		    intf->port_state == IB_PORT_ACTIVE)
+			mcast_leave(mcast);
 	}
 	ipoib_mcast_kick(intf);
 }

@@ -40,6 +40,49 @@ static void groups_are_like_the_broadcast_group(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sa.attached, 1);
 }
 
+static void restart_work(struct work_struct *work)
+{
+	ipoib_mcast_restart(world->intf);
+}
+
+static void restart(enum ib_port_state state)
+{
+	struct work_struct work;
+
+	world->intf->port_state = state;
+	INIT_WORK_ONSTACK(&work, restart_work);
+	queue_work(world->intf->wq, &work);
+	flush_work(&work);
+	destroy_work_on_stack(&work);
+	world_settle();
+}
+
+/* The SA cannot be told while the port is down; the kernel says that the memberships are gone. */
+static void nothing_is_left_while_the_port_is_down(struct kunit *test)
+{
+	join_broadcast(test);
+	listed(1, true);
+	answer(1, 0, 0xC001);
+	restart(IB_PORT_DOWN);
+	KUNIT_EXPECT_FALSE(test, sa.left[0]);
+	KUNIT_EXPECT_FALSE(test, sa.left[1]);
+	KUNIT_EXPECT_NULL(test, world->intf->broadcast->dest.ah);
+	answer(0, -ENETRESET, 0);
+	answer(1, -ENETRESET, 0);
+	KUNIT_EXPECT_TRUE(test, sa.left[0]);
+	KUNIT_EXPECT_TRUE(test, sa.left[1]);
+	KUNIT_EXPECT_EQ(test, sa.joins, 2U);
+	restart(IB_PORT_ACTIVE);
+	KUNIT_ASSERT_EQ(test, sa.joins, 3U);
+	sa.members[2].rec.mtu = IB_MTU_2048;
+	answer(2, 0, 0xC000);
+	KUNIT_EXPECT_EQ(test, sa.joins, 4U);
+	answer(3, 0, 0xC001);
+	restart(IB_PORT_ACTIVE);	/* another LID, for example */
+	KUNIT_EXPECT_TRUE(test, sa.left[2]);
+	KUNIT_EXPECT_TRUE(test, sa.left[3]);
+}
+
 /* MTUs of 8192 and 10240 octets (6 and 7) are Omni-Path's alone. */
 static void groups_of_omni_path(struct kunit *test)
 {
@@ -316,6 +359,7 @@ static void umcast_keeps_own_groups(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(nothing_before_the_broadcast_group),
 	KUNIT_CASE(groups_are_like_the_broadcast_group),
+	KUNIT_CASE(nothing_is_left_while_the_port_is_down),
 	KUNIT_CASE(groups_of_omni_path),
 	KUNIT_CASE(addresses_that_are_no_groups),
 	KUNIT_CASE(refused_joins_back_off),

@@ -169,6 +169,7 @@ static void not_to_the_sender(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
+	KUNIT_CASE(not_to_the_sender),
 	KUNIT_CASE(only_copies_count),
 	KUNIT_CASE(half_each),
 	KUNIT_CASE(kernel_first),
