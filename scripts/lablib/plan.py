@@ -19,7 +19,7 @@ IB_MTU_CODES = {2048: 4, 4096: 5}  # as PortInfo and partitions.conf count
 MAX_HOSTS = 16
 # What sib knows to be like (drivers/sib/profile.c)
 HCAS = ("sib", "mlx4", "mlx5", "mlx5-enhanced", "rdmavt", "mthca", "hostile")
-MTU_2048 = ("mthca", "hostile")     # of those, what has no longer packets
+MTU_2048 = ("mthca",)     # of those, what has no longer packets
 MAX_PORTS = 8
 TAKEN = ("/dev/", "/proc/", "/run/", "/sys/")     # hosts mount something of their own there
 FIRST_JOINED = 9  # number of the first host of a lab that joins another
