@@ -18,9 +18,23 @@ struct world {
 	unsigned int calls;
 	bool hardirq;
 	bool softirqs_off;
-	bool slow;		/* the handler lasts until somebody waits for its end */
+	bool slow;		/* the handler sleeps until somebody waits for its end */
 	bool waited_for;
 };
+
+/* Return: true once somebody waits for the handler's end. Context: process. */
+static bool is_waited_for(struct world *w)
+{
+	unsigned long deadline = jiffies + 10 * HZ;
+
+	/* nothing depends on when this sees the waiter */
+	while (!waitqueue_active(&w->dev.vectors[w->cq.vector].idle)) {
+		if (time_after(jiffies, deadline))
+			return false;
+		schedule_timeout_uninterruptible(1);
+	}
+	return true;
+}
 
 static void handler(struct ib_cq *ibcq, void *context)
 {
@@ -30,10 +44,8 @@ static void handler(struct ib_cq *ibcq, void *context)
 	w->hardirq = in_hardirq();
 	w->softirqs_off = softirq_count();
 	complete(&w->called);
-	/* nothing depends on when this sees the waiter */
-	while (w->slow && !waitqueue_active(&w->dev.vectors[w->cq.vector].idle))
-		cpu_relax();
-	w->waited_for = w->slow;
+	if (w->slow)
+		w->waited_for = is_waited_for(w);
 }
 
 static int world_init(struct kunit *test)
