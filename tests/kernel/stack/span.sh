@@ -62,7 +62,7 @@ transfer() {
 	at 1 socat -u TCP-LISTEN:7,reuseaddr CREATE:/run/got &
 	receiver=$!
 	wait_for 10 at 1 bash -c 'ss -Hltn | grep -q :7'
-	timeout 120 socat -u OPEN:/run/sent TCP:10.0.0.2:7 &
+	timeout 240 socat -u OPEN:/run/sent TCP:10.0.0.2:7 &
 	sender=$!
 	wait_for 30 test -s /run/got
 	"$@"
