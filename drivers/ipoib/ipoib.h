@@ -388,25 +388,6 @@ extern unsigned int ipoib_send_queue_size;
 extern unsigned int ipoib_recv_queue_size;
 extern unsigned int ipoib_nonsrq_connections;
 
-/**
- * ipoib_tx_gid - whom a packet is for
- * @intf: interface
- * @hwaddr: hardware address in front of the packet
- *
- * That of a group has the P_Key of the interface, whatever the stack's neighbour or a bond has
- * kept from before that has changed.
- *
- * Context: transmit queue lock.
- */
-static inline union ib_gid ipoib_tx_gid(const struct ipoib_intf *intf, const u8 *hwaddr)
-{
-	union ib_gid gid = ipoib_hwaddr_gid(hwaddr);
-
-	if (gid.raw[0] == 0xff)
-		put_unaligned_be16(intf->pkey, &gid.raw[4]);
-	return gid;
-}
-
 /* main.c */
 int ipoib_intf_create(struct ipoib_hca *hca, u32 port, u16 pkey,
 		      struct ipoib_intf *parent, const char *name);

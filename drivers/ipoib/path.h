@@ -82,6 +82,25 @@ void ipoib_path_heard(struct ipoib_intf *intf, const union ib_gid *gid,
 		      u16 slid);
 
 /**
+ * ipoib_tx_gid - whom a packet is for
+ * @intf: interface
+ * @hwaddr: hardware address in front of the packet
+ *
+ * That of a group has the P_Key of the interface, whatever the stack's neighbour or a bond has
+ * kept from before that has changed.
+ *
+ * Context: transmit queue lock.
+ */
+static inline union ib_gid ipoib_tx_gid(const struct ipoib_intf *intf, const u8 *hwaddr)
+{
+	union ib_gid gid = ipoib_hwaddr_gid(hwaddr);
+
+	if (gid.raw[0] == 0xff)
+		put_unaligned_be16(intf->pkey, &gid.raw[4]);
+	return gid;
+}
+
+/**
  * ipoib_path_follow_up - a packet was for a destination: ask the SA if need be
  * @dest: path or group; groups are joined without this
  *

@@ -426,39 +426,35 @@ static void stopping_takes_buffers_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, world->intf->rxq.posted, 0U);
 }
 
-/* The broadcast group turns out to have the larger MTU. */
-static void larger_buffers(struct kunit *test)
+/* Buffers of another length, of which one is filled. */
+static void receive_with(struct kunit *test, u32 len)
 {
 	struct ipoib_rxq *rxq = &world->intf->rxq;
 
-	arrive(0, ETH_P_IP, 2000);
-	complete_one();
 	napi_disable(&rxq->napi);
 	skb_queue_purge(&hca.got);
 	ipoib_rxq_empty(rxq);
 	memset(hca.posted, 0, sizeof(hca.posted));
-	KUNIT_ASSERT_EQ(test, ipoib_rxq_fill(rxq, 4092), 0);
+	KUNIT_ASSERT_EQ(test, ipoib_rxq_fill(rxq, len), 0);
 	napi_enable(&rxq->napi);
 	KUNIT_EXPECT_EQ(test, rxq->posted, RING);
-	arrive(0, ETH_P_IP, 4092);
+	arrive(0, ETH_P_IP, len);
 	complete_one();
-	check_content(test, received(), 4092);
+	check_content(test, received(), len);
+}
+
+/* The broadcast group turns out to have the larger MTU. */
+static void larger_buffers(struct kunit *test)
+{
+	arrive(0, ETH_P_IP, 2000);
+	complete_one();
+	receive_with(test, 4092);
 }
 
 /* Omni-Path's take several pages in one piece. */
 static void buffers_of_several_pages(struct kunit *test)
 {
-	struct ipoib_rxq *rxq = &world->intf->rxq;
-
-	napi_disable(&rxq->napi);
-	ipoib_rxq_empty(rxq);
-	memset(hca.posted, 0, sizeof(hca.posted));
-	KUNIT_ASSERT_EQ(test, ipoib_rxq_fill(rxq, 10236), 0);
-	napi_enable(&rxq->napi);
-	KUNIT_EXPECT_EQ(test, rxq->posted, RING);
-	arrive(0, ETH_P_IP, 10236);
-	complete_one();
-	check_content(test, received(), 10236);
+	receive_with(test, 10236);
 }
 
 static struct kunit_case cases[] = {
