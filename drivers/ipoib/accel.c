@@ -419,7 +419,7 @@ static void accel_datagram(struct ipoib_intf *intf, struct sk_buff *skb)
 	enum skb_drop_reason reason;
 
 	if (unlikely(!dest))
-		dest = ipoib_tx_new_destination(intf, &gid);
+		dest = ipoib_tx_new_destination(intf, &gid, skb);
 	if (unlikely(!dest)) {
 		accel_drop(intf->dev, skb, SKB_DROP_REASON_NOMEM);
 		return;

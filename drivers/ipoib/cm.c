@@ -86,6 +86,9 @@ void ipoib_cm_item_end(struct ipoib_cm *cm, struct ipoib_cm_item *item)
 	spin_unlock_irq(&cm->ready_lock);
 }
 
+/* Objects that are seen to before others of the interface have their turn on the control queue. */
+#define CM_BATCH	16
+
 static struct ipoib_cm_item *cm_next_ready(struct ipoib_cm *cm,
 					   unsigned long *events)
 {
@@ -126,11 +129,18 @@ static void cm_work(struct work_struct *work)
 	unsigned int noio = memalloc_noio_save();
 	struct ipoib_cm_item *item;
 	unsigned long events;
+	unsigned int left;
 
 	if (xchg(&cm->stopping, false))
 		ipoib_conns_event(cm, IPOIB_CONN_EV_STOP);
-	while ((item = cm_next_ready(cm, &events)))
+	for (left = CM_BATCH; left; left--) {
+		item = cm_next_ready(cm, &events);
+		if (!item)
+			break;
 		item->handle(item, events);
+	}
+	if (!left)
+		queue_work(cm->intf->wq, &cm->work);
 	cm_schedule_tick(cm);
 	memalloc_noio_restore(noio);
 }
@@ -315,6 +325,8 @@ bool ipoib_cm_get_stats(const struct ipoib_intf *intf,
 	stats->accepts = READ_ONCE(cm->stat_accepts);
 	stats->refused = READ_ONCE(cm->stat_refused);
 	stats->rejects = READ_ONCE(cm->stat_rejects);
+	stats->out_full = READ_ONCE(cm->stat_out_full);
+	stats->in_full = READ_ONCE(cm->stat_in_full);
 	stats->lost = READ_ONCE(cm->stat_lost);
 	stats->partial = 0;
 	for (i = 0; i < IPOIB_TXQ_MAX; i++)

@@ -32,6 +32,13 @@
 
 #define IPOIB_CM_TICK		HZ
 
+/*
+ * Connections of an interface, each way: more than most subnets have nodes. What is beyond goes
+ * as datagrams; requests are refused. And those with one port, which may have many interfaces.
+ */
+#define IPOIB_CONNS_MAX		8192
+#define IPOIB_CONNS_PORT_MAX	256
+
 struct ipoib_cm;
 
 /**
@@ -69,6 +76,7 @@ static_assert(sizeof(struct ipoib_conn_key) == INFINIBAND_ALEN);
  * @all: link in ipoib_cm.conn_list; guarded by ipoib_cm.conn_lock
  * @path: to the peer's port, or NULL before it is asked for; control
  * @on_path: link in ipoib_path.conns; control
+ * @turn: link in ipoib_cm.turns while it waits for its own; control
  * @state: written by control under the transmit locks, read under one of them
  * @link: valid in the states with a link; written by control
  * @hold: what waits
@@ -93,6 +101,7 @@ struct ipoib_conn {
 	struct list_head all;
 	struct ipoib_path *path;
 	struct list_head on_path;
+	struct list_head turn;
 	enum ipoib_conn_state state;
 	struct ipoib_cm_tx *link;
 	struct ipoib_hold hold;
@@ -188,13 +197,16 @@ struct ipoib_cm_rxq {
  * @conn_lock: guards @conn_list; inside the transmit queue's lock
  * @conn_list: every entry of @conns
  * @backlog: conns whose packets wait for room; written under all transmit locks
+ * @setups: conns that are being connected; control
+ * @turns: those that are to be next; control
  * @links: every ipoib_cm_tx; control
  * @tx_cq: completions of outgoing links; constant while the netdev is registered
  * @in_flight: sends of all links that have not completed
  * @tx_wc: completions being handled; owned by the NAPI of the first transmit queue
  * @listen: service others connect to, while the interface is up; control
  * @rx_links: every ipoib_cm_rx; guarded by @rx_lock
- * @rx_lock: guards @rx_links and @rx_open
+ * @rx_count: their number; guarded by @rx_lock
+ * @rx_lock: guards @rx_links, @rx_count and @rx_open
  * @rx_open: requests are taken
  * @rx_draining: the incoming connection whose last completion is awaited; control
  * @rxq: receive buffers
@@ -204,6 +216,9 @@ struct ipoib_cm_rxq {
  * @stat_refused: attempts that failed; control
  * @stat_lost: connections that broke; control
  * @stat_rejects: requests of peers refused; control
+ * @stat_out_full: packets that went as datagrams, because there are too many connections;
+ *	guarded by @conn_lock
+ * @stat_in_full: requests of peers not taken, because there are too many; guarded by @rx_lock
  */
 struct ipoib_cm {
 	struct ipoib_intf *intf;
@@ -217,6 +232,8 @@ struct ipoib_cm {
 	spinlock_t conn_lock; /* guards conn_list */
 	struct list_head conn_list;
 	struct list_head backlog;
+	u32 setups;
+	struct list_head turns;
 	struct list_head links;
 	struct ib_cq *tx_cq;
 	atomic_t in_flight;
@@ -224,6 +241,7 @@ struct ipoib_cm {
 
 	struct ib_cm_id *listen;
 	struct list_head rx_links;
+	u32 rx_count;
 	struct mutex rx_lock; /* guards what says so above */
 	bool rx_open;
 	struct ipoib_cm_rx *rx_draining;
@@ -235,6 +253,8 @@ struct ipoib_cm {
 	u64 stat_refused;
 	u64 stat_lost;
 	u64 stat_rejects;
+	u64 stat_out_full;
+	u64 stat_in_full;
 };
 
 /* cm.c */
@@ -252,6 +272,15 @@ void ipoib_conns_destroy(struct ipoib_cm *cm);
 void ipoib_conn_event(struct ipoib_conn *conn, enum ipoib_conn_event event);
 void ipoib_conns_event(struct ipoib_cm *cm, enum ipoib_conn_event event);
 void ipoib_conns_tick(struct ipoib_cm *cm);
+
+static inline u32 ipoib_conn_count(const struct ipoib_cm *cm)
+{
+	return atomic_read(&cm->conns.nelems);
+}
+
+/* cm_turn.c */
+void ipoib_conn_take_turn(struct ipoib_conn *conn);
+void ipoib_conn_turns(struct ipoib_conn *conn, enum ipoib_conn_state next);
 
 /* cm_tx.c */
 struct ipoib_cm_tx *ipoib_cm_tx_create(struct ipoib_conn *conn);

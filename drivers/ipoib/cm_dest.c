@@ -6,13 +6,15 @@
  * Lifetime: a sender makes an entry, control removes it, as with ipoib_dest. An
  * entry lives no longer than the path it uses.
  */
+#include <linux/random.h>
 #include <linux/sched/mm.h>
-#include <net/ndisc.h>
 
 #include "cm.h"
 #include "ipoib_trace.h"
 
 #define CONN_IDLE	(120 * HZ)
+/* One that has been used since is in use, however many there are. */
+#define CONN_IN_USE	(5 * HZ)
 #define CONN_ASK_MIN	(2 * HZ)
 #define CONN_ASK_MAX	(64 * HZ)
 /*
@@ -43,6 +45,7 @@ int ipoib_conns_init(struct ipoib_cm *cm)
 {
 	spin_lock_init(&cm->conn_lock);
 	INIT_LIST_HEAD(&cm->conn_list);
+	INIT_LIST_HEAD(&cm->turns);
 	return rhashtable_init(&cm->conns, &conn_table_params);
 }
 
@@ -58,16 +61,28 @@ void ipoib_conns_destroy(struct ipoib_cm *cm)
 
 static void conn_handle(struct ipoib_cm_item *item, unsigned long events)
 {
-	ipoib_conn_event(container_of(item, struct ipoib_conn, item),
-			 IPOIB_CONN_EV_PACKET);
+	struct ipoib_conn *conn = container_of(item, struct ipoib_conn, item);
+
+	if (events & BIT(IPOIB_CONN_EV_PATH))
+		ipoib_conn_take_turn(conn);
+	/* The path, or its lack, has not ended it. */
+	if (events & BIT(IPOIB_CONN_EV_PACKET))
+		ipoib_conn_event(conn, IPOIB_CONN_EV_PACKET);
 }
 
 static struct ipoib_conn *conn_create(struct ipoib_cm *cm,
 				      const struct ipoib_conn_key *key)
 {
-	struct ipoib_conn *conn = kzalloc(sizeof(*conn), GFP_ATOMIC);
+	struct ipoib_conn *conn;
 	int err;
 
+	if (ipoib_conn_count(cm) >= IPOIB_CONNS_MAX) {
+		spin_lock(&cm->conn_lock);
+		ipoib_count(&cm->stat_out_full, 1);
+		spin_unlock(&cm->conn_lock);
+		return NULL;
+	}
+	conn = kzalloc(sizeof(*conn), GFP_ATOMIC);
 	if (!conn)
 		return NULL;
 	ipoib_cm_item_init(&conn->item, conn_handle);
@@ -77,6 +92,7 @@ static struct ipoib_conn *conn_create(struct ipoib_cm *cm,
 	ipoib_hold_init(&conn->hold);
 	INIT_LIST_HEAD(&conn->backlog);
 	INIT_LIST_HEAD(&conn->on_path);
+	INIT_LIST_HEAD(&conn->turn);
 	spin_lock(&cm->conn_lock);
 	err = rhashtable_lookup_insert_fast(&cm->conns, &conn->node,
 					    conn_table_params);
@@ -116,25 +132,6 @@ static bool conn_awaited_by(const struct ipoib_conn *conn, const struct sk_buff 
 	       time_before(jiffies, READ_ONCE(conn->down_since) + CONN_AWAITED);
 }
 
-/*
- * ARP, and neighbour discovery (RFC 4861): the asker, or we, give up long before a peer that
- * does not answer the CM is given up, and an answer is not worth a connection.
- */
-static bool xmit_resolves_address(const struct sk_buff *skb)
-{
-	const struct ipoib_header *encap = (const void *)(skb->data + INFINIBAND_ALEN);
-	const struct ipv6hdr *ip = (const void *)(encap + 1);
-	const struct icmp6hdr *icmp = (const void *)(ip + 1);
-
-	if (encap->proto == htons(ETH_P_ARP) || encap->proto == htons(ETH_P_RARP))
-		return true;
-	return encap->proto == htons(ETH_P_IPV6) &&
-	       skb_headlen(skb) >= IPOIB_HARD_LEN + sizeof(*ip) + sizeof(*icmp) &&
-	       ip->nexthdr == IPPROTO_ICMPV6 &&
-	       icmp->icmp6_type >= NDISC_ROUTER_SOLICITATION &&
-	       icmp->icmp6_type <= NDISC_REDIRECT;
-}
-
 /**
  * ipoib_cm_xmit - send a packet through a connection
  * @txq: transmit queue, with room, of an interface in connected mode
@@ -152,8 +149,13 @@ bool ipoib_cm_xmit(struct ipoib_txq *txq, struct sk_buff *skb)
 
 	/* What the HCA is to cut was let in before the mode changed. */
 	if (ipoib_hwaddr_is_multicast(skb->data) ||
-	    !(skb->data[0] & IPOIB_HWADDR_RC) || skb_is_gso(skb) ||
-	    xmit_resolves_address(skb))
+	    !(skb->data[0] & IPOIB_HWADDR_RC) || skb_is_gso(skb))
+		return false;
+	/*
+	 * The asker, or we, give up long before a peer that does not answer the CM is given up,
+	 * and an answer is not worth a connection.
+	 */
+	if (ipoib_resolves_address(skb))
 		return false;
 	memcpy(&key, skb->data, sizeof(key));
 	key.qpn &= cpu_to_be32(0xffffff);
@@ -294,6 +296,8 @@ static void conn_back_off(struct ipoib_conn *conn)
 	conn->stales = 0;
 	ipoib_count(&conn->cm->stat_refused, 1);
 	wait = min_t(unsigned long, wait, CONN_ASK_MAX);
+	/* Those that a switch has cut off together do not come back together. */
+	wait += get_random_u32() % (wait / 4);
 	WRITE_ONCE(conn->ask_at, jiffies + wait);
 }
 
@@ -306,7 +310,7 @@ static struct ipoib_path *conn_find_path(struct ipoib_conn *conn)
 	ipoib_tx_lock_all(intf->dev);
 	rcu_read_lock();
 	dest = ipoib_dest_find(intf, &gid);
-	if (!dest)
+	if (!dest && ipoib_path_admit(intf, false))
 		dest = ipoib_path_create(intf, &gid);
 	rcu_read_unlock();
 	ipoib_tx_unlock_all(intf->dev);
@@ -321,11 +325,17 @@ static void conn_ask_path(struct ipoib_conn *conn)
 			ipoib_conn_event(conn, IPOIB_CONN_EV_NOPATH);
 			return;
 		}
+		if (conn->path->conn_count >= IPOIB_CONNS_PORT_MAX) {
+			conn->path = NULL;
+			ipoib_conn_event(conn, IPOIB_CONN_EV_REFUSED);
+			return;
+		}
+		conn->path->conn_count++;
 		list_add_tail(&conn->on_path, &conn->path->conns);
 	}
 	if (conn->path->dest.ah &&
 	    !test_bit(IPOIB_PATH_STALE, &conn->path->state))
-		ipoib_conn_event(conn, IPOIB_CONN_EV_PATH);
+		ipoib_conn_take_turn(conn);
 	else
 		ipoib_path_resolve(conn->path);
 }
@@ -353,6 +363,8 @@ static void conn_connect(struct ipoib_conn *conn)
 static void conn_forget(struct ipoib_conn *conn)
 {
 	list_del(&conn->on_path);
+	if (conn->path)
+		conn->path->conn_count--;
 	ipoib_cm_item_end(conn->cm, &conn->item);
 	kfree_rcu(conn, rcu);
 }
@@ -415,6 +427,7 @@ void ipoib_conn_event(struct ipoib_conn *conn, enum ipoib_conn_event event)
 		return;
 	trace_ipoib_connection(conn->cm->intf, conn->key.gid.raw, be32_to_cpu(conn->key.qpn),
 			       conn->state, event, step.next);
+	ipoib_conn_turns(conn, step.next);
 	if (step.todo & IPOIB_CONN_DO_FORGET)
 		conn_unhash(conn);
 	if (conn->state == IPOIB_CONN_UP) {
@@ -507,20 +520,35 @@ void ipoib_cm_port_lost(struct ipoib_intf *intf)
 	spin_unlock(&cm->conn_lock);
 }
 
-/**
- * ipoib_conns_tick - forget who has not been sent to for long
- * @cm: connected mode
- *
- * Context: control.
- */
-void ipoib_conns_tick(struct ipoib_cm *cm)
+static void conns_forget(struct ipoib_cm *cm, unsigned long age)
 {
 	struct ipoib_conn *conn, *next, *last;
 
 	for (conn = conn_ends(cm, &last); conn; conn = next) {
 		next = conn_next(cm, conn, last);
-		if (time_after(jiffies, READ_ONCE(conn->used) + CONN_IDLE))
+		if (time_after(jiffies, READ_ONCE(conn->used) + age))
 			ipoib_conn_event(conn, IPOIB_CONN_EV_IDLE);
+	}
+}
+
+/**
+ * ipoib_conns_tick - forget who has not been sent to for long
+ * @cm: connected mode
+ *
+ * The more there are, the shorter is long.
+ *
+ * Context: control.
+ */
+void ipoib_conns_tick(struct ipoib_cm *cm)
+{
+	unsigned long age = CONN_IDLE;
+
+	conns_forget(cm, age);
+	if (ipoib_conn_count(cm) < IPOIB_CONNS_MAX / 4 * 3)
+		return;
+	while (ipoib_conn_count(cm) > IPOIB_CONNS_MAX / 2 && age / 2 >= CONN_IN_USE) {
+		age /= 2;
+		conns_forget(cm, age);
 	}
 }
 
@@ -538,7 +566,7 @@ void ipoib_cm_path_known(struct ipoib_path *path, bool moved)
 	list_for_each_entry_safe(conn, next, &path->conns, on_path) {
 		if (moved)
 			ipoib_conn_event(conn, IPOIB_CONN_EV_MOVED);
-		ipoib_conn_event(conn, IPOIB_CONN_EV_PATH);
+		ipoib_conn_take_turn(conn);
 	}
 }
 

@@ -19,6 +19,8 @@
 /* The same for one whose peer has made another; what is on its way still arrives. */
 #define RX_IDLE_OLD	(5 * HZ)
 #define RX_END_TIME	(5 * HZ)
+/* With more than so many, all are idle as soon as an old one is. */
+#define RX_MANY		(IPOIB_CONNS_MAX / 4 * 3)
 
 /* 0.16 ms: until a sender tries again for which there was no buffer (IBA 9.7.5.2.8). */
 #define RX_RNR_TIMER	8
@@ -250,6 +252,7 @@ static void rx_free(struct ipoib_cm_rx *rx, bool drained)
 	ipoib_cm_item_end(cm, &rx->item);
 	mutex_lock(&cm->rx_lock);
 	list_del(&rx->list);
+	cm->rx_count--;
 	last = list_empty(&cm->rx_links);
 	mutex_unlock(&cm->rx_lock);
 	if (cm->rx_draining == rx)
@@ -379,15 +382,17 @@ static void rx_handle(struct ipoib_cm_item *item, unsigned long events)
 void ipoib_cm_rx_tick(struct ipoib_cm *cm)
 {
 	struct ipoib_cm_rx *rx, *late = NULL;
+	bool many;
 
 	if (!cm->listen) {
 		ipoib_cm_rx_start(cm);
 		return;
 	}
 	mutex_lock(&cm->rx_lock);
+	many = cm->rx_count > RX_MANY;
 	list_for_each_entry(rx, &cm->rx_links, list) {
 		bool due = time_after_eq(jiffies, rx->deadline);
-		unsigned long idle = rx->old ? RX_IDLE_OLD : RX_IDLE;
+		unsigned long idle = rx->old || many ? RX_IDLE_OLD : RX_IDLE;
 
 		if (rx->state == IPOIB_CM_RX_LIVE &&
 		    time_after(jiffies, READ_ONCE(rx->used) + idle))
@@ -439,12 +444,32 @@ static bool rx_is_for_us(const struct ipoib_cm *cm,
 				  IB_CM_REQ_PRIVATE_DATA_SIZE, peer);
 }
 
+/* Put a new connection with the others, if there are not too many, of all or with its port. */
+static int rx_admit(struct ipoib_cm *cm, struct ipoib_cm_rx *rx)
+{
+	struct ipoib_cm_rx *other;
+	unsigned int same = 0;
+
+	lockdep_assert_held(&cm->rx_lock);
+	if (!cm->rx_open)
+		return -ENETDOWN;
+	list_for_each_entry(other, &cm->rx_links, list)
+		same += !memcmp(&other->from.gid, &rx->from.gid, sizeof(rx->from.gid));
+	if (cm->rx_count >= IPOIB_CONNS_MAX || same >= IPOIB_CONNS_PORT_MAX) {
+		ipoib_count(&cm->stat_in_full, 1);
+		return -ENOSPC;
+	}
+	list_add_tail(&rx->list, &cm->rx_links);
+	cm->rx_count++;
+	return 0;
+}
+
 static int rx_request(struct ipoib_cm *cm, struct ib_cm_id *id,
 		      const struct ib_cm_event *event)
 {
 	struct ipoib_cm_peer peer;
 	struct ipoib_cm_rx *rx;
-	bool open;
+	int err;
 
 	if (!rx_is_for_us(cm, event, &peer))
 		return -EINVAL;
@@ -459,13 +484,11 @@ static int rx_request(struct ipoib_cm *cm, struct ib_cm_id *id,
 	rx->partial = ipoib_cm_options() & peer.options & IPOIB_CM_OPT_PARTIAL;
 	rx->used = jiffies;
 	mutex_lock(&cm->rx_lock);
-	open = cm->rx_open;
-	if (open)
-		list_add_tail(&rx->list, &cm->rx_links);
+	err = rx_admit(cm, rx);
 	mutex_unlock(&cm->rx_lock);
-	if (!open) {
+	if (err) {
 		kfree(rx);
-		return -ENETDOWN;
+		return err;
 	}
 	id->context = rx;
 	ipoib_cm_note(cm, &rx->item, IPOIB_CM_RX_ASKED);

@@ -25,6 +25,30 @@ struct ipoib_counters {
 	u64_stats_t multicast;
 };
 
+/**
+ * struct ipoib_cm_stats - what connected mode has done
+ * @rx: received through connections
+ * @connects: connections asked for
+ * @accepts: connections accepted
+ * @refused: attempts that failed
+ * @rejects: requests refused
+ * @out_full: packets that went as datagrams, because there were too many connections
+ * @in_full: requests refused, because there were too many
+ * @lost: connections that broke
+ * @partial: packets sent with the checksum left to the peer
+ */
+struct ipoib_cm_stats {
+	const struct ipoib_counters *rx;
+	u64 connects;
+	u64 accepts;
+	u64 refused;
+	u64 rejects;
+	u64 out_full;
+	u64 in_full;
+	u64 lost;
+	u64 partial;
+};
+
 static inline void ipoib_count_error(struct ipoib_counters *count)
 {
 	u64_stats_update_begin(&count->sync);

@@ -71,7 +71,7 @@ int ipoib_dest_table_init(struct ipoib_intf *intf)
 	spin_lock_init(&intf->dest_lock);
 	INIT_LIST_HEAD(&intf->dest_list);
 	INIT_LIST_HEAD(&intf->backlog);
-	INIT_LIST_HEAD(&intf->path_wait);
+	INIT_LIST_HEAD(&intf->path.wait);
 	INIT_LIST_HEAD(&intf->retired);
 	INIT_LIST_HEAD(&intf->reaping);
 	atomic_set(&intf->pending_bytes, 0);
@@ -139,11 +139,50 @@ void ipoib_dest_init(struct ipoib_dest *dest, const union ib_gid *gid)
 }
 
 /**
+ * ipoib_dest_count - how many destinations there are
+ * @intf: interface
+ *
+ * Context: any.
+ */
+u32 ipoib_dest_count(const struct ipoib_intf *intf)
+{
+	return atomic_read(&intf->dests.nelems);
+}
+
+/**
+ * ipoib_dest_refused - count a destination that was not made, because there are too many
+ * @intf: interface
+ *
+ * Context: BH disabled.
+ */
+void ipoib_dest_refused(struct ipoib_intf *intf)
+{
+	spin_lock(&intf->dest_lock);
+	ipoib_count(&intf->stat_dests_refused, 1);
+	spin_unlock(&intf->dest_lock);
+}
+
+/**
+ * ipoib_dest_admit - may a sender add a destination
+ * @intf: interface
+ *
+ * Context: BH disabled.
+ * Return: false if there are too many, which is counted.
+ */
+bool ipoib_dest_admit(struct ipoib_intf *intf)
+{
+	if (likely(ipoib_dest_count(intf) < IPOIB_DESTS_MAX))
+		return true;
+	ipoib_dest_refused(intf);
+	return false;
+}
+
+/**
  * ipoib_dest_insert - make an entry visible
  * @intf: interface
  * @dest: initialised entry
  *
- * Context: BH disabled.
+ * Has the oldest forgotten when there are many. Context: BH disabled.
  * Return: 0, -EEXIST if the GID has an entry, or -ENOMEM.
  */
 int ipoib_dest_insert(struct ipoib_intf *intf, struct ipoib_dest *dest)
@@ -156,6 +195,8 @@ int ipoib_dest_insert(struct ipoib_intf *intf, struct ipoib_dest *dest)
 	if (!err)
 		list_add_tail(&dest->all, &intf->dest_list);
 	spin_unlock(&intf->dest_lock);
+	if (unlikely(!err && ipoib_dest_count(intf) == IPOIB_DESTS_MANY))
+		mod_delayed_work(intf->wq, &intf->gc_work, 0);
 	return err == -E2BIG || err == -EBUSY ? -ENOMEM : err;
 }
 

@@ -10,6 +10,11 @@
 
 struct ipoib_intf;
 
+/* Destinations of an interface, at most: more than the largest subnets have ports and groups. */
+#define IPOIB_DESTS_MAX		16384
+/* With so many, those that have not been used of late are forgotten early. */
+#define IPOIB_DESTS_MANY	(IPOIB_DESTS_MAX / 4 * 3)
+
 /**
  * struct ipoib_hold - packets that wait
  * @lock: guards @packets and @bytes
@@ -34,6 +39,18 @@ struct ipoib_hold {
 struct ipoib_ah {
 	struct ib_ah *ah;
 	struct list_head retired;
+};
+
+/**
+ * struct ipoib_path_turns - paths that the SA is, or has to be, asked for
+ * @asked: how many it is asked for now; control
+ * @wait: those whose turn comes after; control
+ * @fresh: how many paths it has not told yet
+ */
+struct ipoib_path_turns {
+	u32 asked;
+	struct list_head wait;
+	atomic_t fresh;
 };
 
 /**
@@ -85,6 +102,9 @@ struct ipoib_dest *ipoib_dest_find(struct ipoib_intf *intf,
 				   const union ib_gid *gid);
 u32 ipoib_dest_bucket(struct ipoib_intf *intf, const struct ipoib_dest *dest);
 void ipoib_dest_init(struct ipoib_dest *dest, const union ib_gid *gid);
+u32 ipoib_dest_count(const struct ipoib_intf *intf);
+bool ipoib_dest_admit(struct ipoib_intf *intf);
+void ipoib_dest_refused(struct ipoib_intf *intf);
 int ipoib_dest_insert(struct ipoib_intf *intf, struct ipoib_dest *dest);
 void ipoib_dest_unlink(struct ipoib_intf *intf, struct ipoib_dest *dest);
 

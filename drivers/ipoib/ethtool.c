@@ -15,12 +15,16 @@ enum {
 	STAT_FLUSH_HEAVY,
 	STAT_FLUSH_RESTART,
 	STAT_PENDING_BYTES,
+	STAT_DESTINATIONS,
+	STAT_DESTINATIONS_REFUSED,
 	STAT_TX_TOO_LONG,
 	STAT_TX_LSO,
 	STAT_CM_CONNECTS,
 	STAT_CM_ACCEPTS,
 	STAT_CM_REFUSED,
 	STAT_CM_REJECTS,
+	STAT_CM_OUT_FULL,
+	STAT_CM_IN_FULL,
 	STAT_CM_LOST,
 	STAT_CM_PARTIAL,
 	STAT_COUNT,
@@ -35,12 +39,16 @@ static const char stat_names[STAT_COUNT][ETH_GSTRING_LEN] = {
 	[STAT_FLUSH_HEAVY] = "flush_heavy",
 	[STAT_FLUSH_RESTART] = "flush_restart",
 	[STAT_PENDING_BYTES] = "pending_bytes",
+	[STAT_DESTINATIONS] = "destinations",
+	[STAT_DESTINATIONS_REFUSED] = "destinations_refused",
 	[STAT_TX_TOO_LONG] = "tx_too_long",
 	[STAT_TX_LSO] = "tx_lso",
 	[STAT_CM_CONNECTS] = "cm_connects",
 	[STAT_CM_ACCEPTS] = "cm_accepts",
 	[STAT_CM_REFUSED] = "cm_refused",
 	[STAT_CM_REJECTS] = "cm_rejects",
+	[STAT_CM_OUT_FULL] = "cm_tx_full",
+	[STAT_CM_IN_FULL] = "cm_rx_full",
 	[STAT_CM_LOST] = "cm_lost",
 	[STAT_CM_PARTIAL] = "cm_tx_partial",
 };
@@ -302,6 +310,8 @@ static void get_stats(struct net_device *dev, struct ethtool_stats *stats,
 	for (i = 0; i < ARRAY_SIZE(intf->stat_flushes); i++)
 		data[STAT_FLUSH_LIGHT + i] = READ_ONCE(intf->stat_flushes[i]);
 	data[STAT_PENDING_BYTES] = atomic_read(&intf->pending_bytes);
+	data[STAT_DESTINATIONS] = ipoib_dest_count(intf);
+	data[STAT_DESTINATIONS_REFUSED] = READ_ONCE(intf->stat_dests_refused);
 	for (i = 0; i < intf->tx_queues; i++)
 		queue_data = get_queue_stats(&intf->txq[i], queue_data);
 	if (!ipoib_cm_get_stats(intf, &cm))
@@ -310,6 +320,8 @@ static void get_stats(struct net_device *dev, struct ethtool_stats *stats,
 	data[STAT_CM_ACCEPTS] = cm.accepts;
 	data[STAT_CM_REFUSED] = cm.refused;
 	data[STAT_CM_REJECTS] = cm.rejects;
+	data[STAT_CM_OUT_FULL] = cm.out_full;
+	data[STAT_CM_IN_FULL] = cm.in_full;
 	data[STAT_CM_LOST] = cm.lost;
 	data[STAT_CM_PARTIAL] = cm.partial;
 }

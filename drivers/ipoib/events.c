@@ -14,6 +14,9 @@
 #define GC_INTERVAL	(30 * HZ)
 #define RESTART_INTERVAL	HZ
 #define DEST_IDLE	(300 * HZ)
+/* One that has been used since is in use, however many there are. */
+#define DEST_IN_USE	(5 * HZ)
+#define GC_INTERVAL_MANY	(5 * HZ)
 
 /**
  * ipoib_flush - have the control queue flush
@@ -204,7 +207,7 @@ static void dest_destroy(struct ipoib_dest *dest)
 		ipoib_path_destroy(ipoib_path_of(dest));
 }
 
-static void gc_forget_idle(struct ipoib_intf *intf)
+static void gc_forget(struct ipoib_intf *intf, unsigned long age)
 {
 	struct ipoib_dest *dest, *next;
 	LIST_HEAD(idle);
@@ -212,7 +215,7 @@ static void gc_forget_idle(struct ipoib_intf *intf)
 	ipoib_tx_lock_all(intf->dev);
 	spin_lock(&intf->dest_lock);
 	list_for_each_entry_safe(dest, next, &intf->dest_list, all)
-		if (time_after(jiffies, dest->used + DEST_IDLE) &&
+		if (time_after(jiffies, dest->used + age) &&
 		    (ipoib_dest_is_mcast(dest) ?
 		     ipoib_mcast_of(dest)->sendonly :
 		     ipoib_path_is_idle(ipoib_path_of(dest))))
@@ -222,6 +225,20 @@ static void gc_forget_idle(struct ipoib_intf *intf)
 
 	list_for_each_entry_safe(dest, next, &idle, all)
 		dest_destroy(dest);
+}
+
+/* Of many destinations, those go first that have not been used for longest. */
+static void gc_forget_idle(struct ipoib_intf *intf)
+{
+	unsigned long age = DEST_IDLE;
+
+	gc_forget(intf, age);
+	if (ipoib_dest_count(intf) < IPOIB_DESTS_MANY)
+		return;
+	while (ipoib_dest_count(intf) > IPOIB_DESTS_MAX / 2 && age / 2 >= DEST_IN_USE) {
+		age /= 2;
+		gc_forget(intf, age);
+	}
 }
 
 static void gc_work(struct work_struct *work)
@@ -236,7 +253,8 @@ static void gc_work(struct work_struct *work)
 		ipoib_flush(intf, IPOIB_FLUSH_HEAVY);
 	else if (READ_ONCE(intf->flush))
 		queue_work(intf->wq, &intf->flush_work);
-	queue_delayed_work(intf->wq, &intf->gc_work, GC_INTERVAL);
+	queue_delayed_work(intf->wq, &intf->gc_work, ipoib_dest_count(intf) < IPOIB_DESTS_MANY ?
+			   GC_INTERVAL : GC_INTERVAL_MANY);
 }
 
 static void reap_work(struct work_struct *work)

@@ -223,8 +223,7 @@ enum ipoib_flush {
  *	the interface is stopped
  * @pkey_first: what that of a port's own interface is to be, 0 if not known; control
  * @pkey_index: in the port's table; control
- * @path_asked: paths that the SA is asked for now; control
- * @path_wait: those whose turn comes after; control
+ * @path: paths that the SA is asked for
  * @guid: chosen by hand, network byte order, or 0; written with rtnl, read anywhere
  * @local_gid: of the port; written by control under the transmit locks; others than
  *	control use ipoib_gid_now()
@@ -291,6 +290,7 @@ enum ipoib_flush {
  * @stat_path_queries: path records asked for; control
  * @stat_joins: joins asked for; control
  * @stat_flushes: by level; control
+ * @stat_dests_refused: destinations not made; guarded by @dest_lock
  */
 struct ipoib_intf {
 	struct net_device *dev;
@@ -305,8 +305,7 @@ struct ipoib_intf {
 	u16 pkey;
 	u16 pkey_first;
 	u16 pkey_index;
-	u32 path_asked;
-	struct list_head path_wait;
+	struct ipoib_path_turns path;
 	__be64 guid;
 	union ib_gid local_gid;
 	u16 lid;
@@ -367,6 +366,7 @@ struct ipoib_intf {
 	u64 stat_path_queries;
 	u64 stat_joins;
 	u64 stat_flushes[IPOIB_FLUSH_RESTART + 1];
+	u64 stat_dests_refused;
 };
 
 /**
@@ -454,7 +454,7 @@ void ipoib_tx_doorbell(struct ipoib_txq *txq);
 void ipoib_tx_drop(struct ipoib_txq *txq, struct sk_buff *skb,
 		   enum skb_drop_reason reason);
 struct ipoib_dest *ipoib_tx_new_destination(struct ipoib_intf *intf,
-					    const union ib_gid *gid);
+					    const union ib_gid *gid, const struct sk_buff *skb);
 void ipoib_tx_datagram(struct ipoib_txq *txq, struct sk_buff *skb);
 void ipoib_tx_error(struct ipoib_txq *txq, struct sk_buff *skb,
 		    enum skb_drop_reason reason);
@@ -535,26 +535,6 @@ bool ipoib_match_partition(const struct ipoib_intf *intf, u16 pkey,
 struct net_device *ipoib_match_address(struct ipoib_intf *intf,
 				       const struct sockaddr *addr);
 struct net_device *ipoib_match_master(struct ipoib_intf *intf);
-
-/**
- * struct ipoib_cm_stats - what connected mode has done
- * @rx: received through connections
- * @connects: connections asked for
- * @accepts: connections accepted
- * @refused: attempts that failed
- * @rejects: requests refused
- * @lost: connections that broke
- * @partial: packets sent with the checksum left to the peer
- */
-struct ipoib_cm_stats {
-	const struct ipoib_counters *rx;
-	u64 connects;
-	u64 accepts;
-	u64 refused;
-	u64 rejects;
-	u64 lost;
-	u64 partial;
-};
 
 #ifdef CONFIG_OPENIPOIB_CM
 /* cm.c, cm_dest.c, cm_ring.c, cm_show.c, cm_tx.c */

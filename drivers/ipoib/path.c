@@ -11,6 +11,10 @@
  * event that makes all of them out of date, the SA has the queries of every node to answer.
  * Those in use come before new ones.
  *
+ * Whoever sends ARP requests or neighbour solicitations can invent GIDs, and each answer makes
+ * a path. So only PATHS_FRESH_MAX may wait to be told for the first time, half of them for such
+ * answers, and once there are many of those, "no such port" is not asked about again.
+ *
  * A query that fails is repeated with increasing delay, which differs from node to node. After
  * PATH_ATTEMPTS_MAX failures in a row the waiting packets are dropped and the
  * path is forgotten; the next packet starts afresh.
@@ -32,6 +36,10 @@
 #define PATH_ATTEMPTS_MAX	6
 #define PATH_ASKED_MAX		64
 #define PATH_HEARD_INTERVAL	HZ
+#define PATHS_FRESH_MAX		1024
+#define PATHS_FRESH_MANY	(PATHS_FRESH_MAX / 4)
+/* What the kernel says of an answer that tells of no path. */
+#define PATH_NONE		(-EINVAL)
 #define PATH_COMP_MASK \
 	(IB_SA_PATH_REC_DGID | IB_SA_PATH_REC_SGID | IB_SA_PATH_REC_PKEY | \
 	 IB_SA_PATH_REC_TRAFFIC_CLASS | IB_SA_PATH_REC_NUMB_PATH)
@@ -63,12 +71,27 @@ static bool path_is_needed(struct ipoib_path *path)
 	       !skb_queue_empty_lockless(&path->dest.hold.packets);
 }
 
+/* It has been told, or is forgotten. */
+static void path_not_fresh(struct ipoib_path *path)
+{
+	if (test_and_clear_bit(IPOIB_PATH_FRESH, &path->state))
+		atomic_dec(&path->intf->path.fresh);
+}
+
+/* One of many that nobody has heard of: it must not keep others from being asked for. */
+static bool path_is_invented(const struct ipoib_path *path)
+{
+	return path->status == PATH_NONE && test_bit(IPOIB_PATH_FRESH, &path->state) &&
+	       atomic_read(&path->intf->path.fresh) > PATHS_FRESH_MANY;
+}
+
 static void path_failed(struct ipoib_path *path)
 {
 	struct ipoib_intf *intf = path->intf;
 
 	trace_ipoib_path(intf, &path->dest.gid, path->status, 0);
-	if (path->attempts < PATH_ATTEMPTS_MAX && path_is_needed(path)) {
+	if (path->attempts < PATH_ATTEMPTS_MAX && path_is_needed(path) &&
+	    !path_is_invented(path)) {
 		path_retry(path);
 		return;
 	}
@@ -92,15 +115,15 @@ static bool path_may_ask(struct ipoib_path *path)
 
 	if (path->asking)
 		return true;
-	if (intf->path_asked < PATH_ASKED_MAX) {
-		intf->path_asked++;
+	if (intf->path.asked < PATH_ASKED_MAX) {
+		intf->path.asked++;
 		path->asking = true;
 		return true;
 	}
 	if (path->dest.ah)
-		list_add(&path->wait, &intf->path_wait);
+		list_add(&path->wait, &intf->path.wait);
 	else
-		list_add_tail(&path->wait, &intf->path_wait);
+		list_add_tail(&path->wait, &intf->path.wait);
 	return false;
 }
 
@@ -114,9 +137,9 @@ static void path_asked(struct ipoib_path *path)
 	if (!path->asking)
 		return;
 	path->asking = false;
-	next = list_first_entry_or_null(&intf->path_wait, struct ipoib_path, wait);
+	next = list_first_entry_or_null(&intf->path.wait, struct ipoib_path, wait);
 	if (!next) {
-		intf->path_asked--;
+		intf->path.asked--;
 		return;
 	}
 	/* It has this one's place from now on. */
@@ -206,8 +229,28 @@ static void path_accept(struct work_struct *work)
 	WRITE_ONCE(path->dlid, be32_to_cpu(sa_path_get_dlid(&path->rec)));
 	trace_ipoib_path(intf, &path->dest.gid, 0, path->dlid);
 	path->attempts = 0;
+	path_not_fresh(path);
 	clear_bit(IPOIB_PATH_BUSY, &path->state);
 	path_use_record(path);
+}
+
+/**
+ * ipoib_path_admit - may a sender add a path
+ * @intf: interface
+ * @asked: it is for an answer of ARP or neighbour discovery
+ *
+ * Context: transmit queue lock.
+ * Return: false if there are too many destinations, or too many that the SA has not told yet;
+ * it is counted.
+ */
+bool ipoib_path_admit(struct ipoib_intf *intf, bool asked)
+{
+	int most = asked ? PATHS_FRESH_MAX / 2 : PATHS_FRESH_MAX;
+
+	if (likely(atomic_read(&intf->path.fresh) < most))
+		return ipoib_dest_admit(intf);
+	ipoib_dest_refused(intf);
+	return false;
 }
 
 /**
@@ -227,13 +270,16 @@ struct ipoib_dest *ipoib_path_create(struct ipoib_intf *intf,
 		return NULL;
 	ipoib_dest_init(&path->dest, gid);
 	path->intf = intf;
+	path->state = BIT(IPOIB_PATH_FRESH);
 	init_completion(&path->answered);
 	complete(&path->answered);
 	INIT_DELAYED_WORK(&path->query_work, path_query);
 	INIT_WORK(&path->answer_work, path_accept);
 	INIT_LIST_HEAD(&path->conns);
 	INIT_LIST_HEAD(&path->wait);
+	atomic_inc(&intf->path.fresh);
 	if (ipoib_dest_insert(intf, &path->dest)) {
+		atomic_dec(&intf->path.fresh);
 		kfree(path);
 		return NULL;
 	}
@@ -276,6 +322,7 @@ void ipoib_path_destroy(struct ipoib_path *path)
 	if (!own)
 		cancel_work_sync(&path->answer_work);
 	path_asked(path);
+	path_not_fresh(path);
 	kfree_rcu(path, dest.rcu);
 }
 

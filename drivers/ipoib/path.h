@@ -15,13 +15,14 @@
  * @heard: jiffies of the newest query that a foreign LID caused; NAPI
  * @query: request in flight; control
  * @query_id: its number; control
- * @asking: counted in ipoib_intf.path_asked; control
- * @wait: link in ipoib_intf.path_wait while too many others are asked for; control
+ * @asking: counted in ipoib_path_turns.asked; control
+ * @wait: link in ipoib_path_turns.wait while too many others are asked for; control
  * @answered: completed by the answer
  * @status: of the answer; handed over by @answer_work
  * @rec: the answer; handed over by @answer_work
  * @current_rec: the record in use; valid with an address handle; control
  * @conns: connections that go this way; control
+ * @conn_count: how many; control
  * @query_work: asks; control
  * @answer_work: takes the answer; control
  */
@@ -41,6 +42,7 @@ struct ipoib_path {
 	struct sa_path_rec rec;
 	struct sa_path_rec current_rec;
 	struct list_head conns;
+	u32 conn_count;
 	struct delayed_work query_work;
 	struct work_struct answer_work;
 };
@@ -49,10 +51,12 @@ struct ipoib_path {
  * enum ipoib_path_state - bits of ipoib_path.state
  * @IPOIB_PATH_BUSY: a query is due or in flight
  * @IPOIB_PATH_STALE: the record may no longer be true; ask on the next send
+ * @IPOIB_PATH_FRESH: the SA has never told it; counted in ipoib_path_turns.fresh
  */
 enum ipoib_path_state {
 	IPOIB_PATH_BUSY,
 	IPOIB_PATH_STALE,
+	IPOIB_PATH_FRESH,
 };
 
 static inline struct ipoib_path *ipoib_path_of(struct ipoib_dest *dest)
@@ -72,6 +76,7 @@ static inline bool ipoib_path_is_idle(const struct ipoib_path *path)
 	       list_empty(&path->conns);
 }
 
+bool ipoib_path_admit(struct ipoib_intf *intf, bool asked);
 struct ipoib_dest *ipoib_path_create(struct ipoib_intf *intf,
 				     const union ib_gid *gid);
 void ipoib_path_resolve(struct ipoib_path *path);

@@ -6,9 +6,14 @@
 #ifndef IPOIB_PROTO_H
 #define IPOIB_PROTO_H
 
+#include <linux/icmpv6.h>
+#include <linux/if_ether.h>
 #include <linux/if_infiniband.h>
+#include <linux/ipv6.h>
+#include <linux/skbuff.h>
 #include <linux/string.h>
 #include <linux/types.h>
+#include <net/ndisc.h>
 #include <rdma/ib_verbs.h>
 
 /* RFC 4391 section 6: the encapsulation header in front of each datagram. */
@@ -50,6 +55,25 @@ struct ipoib_header {
 
 /* In the octet of flags: connections are accepted (RFC 4755 section 3.1). */
 #define IPOIB_HWADDR_RC		0x80
+
+/**
+ * ipoib_resolves_address - is a packet one of ARP or of neighbour discovery (RFC 4861)
+ * @skb: packet with its hardware address in front
+ */
+static inline bool ipoib_resolves_address(const struct sk_buff *skb)
+{
+	const struct ipoib_header *encap = (const void *)(skb->data + INFINIBAND_ALEN);
+	const struct ipv6hdr *ip = (const void *)(encap + 1);
+	const struct icmp6hdr *icmp = (const void *)(ip + 1);
+
+	if (encap->proto == htons(ETH_P_ARP) || encap->proto == htons(ETH_P_RARP))
+		return true;
+	return encap->proto == htons(ETH_P_IPV6) &&
+	       skb_headlen(skb) >= IPOIB_HARD_LEN + sizeof(*ip) + sizeof(*icmp) &&
+	       ip->nexthdr == IPPROTO_ICMPV6 &&
+	       icmp->icmp6_type >= NDISC_ROUTER_SOLICITATION &&
+	       icmp->icmp6_type <= NDISC_REDIRECT;
+}
 
 /**
  * ipoib_hwaddr_qpn - queue pair number in a link-layer address

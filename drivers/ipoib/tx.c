@@ -225,16 +225,22 @@ void ipoib_tx_doorbell(struct ipoib_txq *txq)
  * ipoib_tx_new_destination - a destination for a GID that has none
  * @intf: interface
  * @gid: port GID or MGID
+ * @skb: packet for it, with its hardware address in front
  *
  * Context: transmit queue lock, RCU read side.
- * Return: the destination, or NULL without memory.
+ * Return: the destination, or NULL without memory, or if there are too many.
  */
 struct ipoib_dest *ipoib_tx_new_destination(struct ipoib_intf *intf,
-					    const union ib_gid *gid)
+					    const union ib_gid *gid,
+					    const struct sk_buff *skb)
 {
+	bool mcast = gid->raw[0] == 0xff;
 	struct ipoib_dest *dest;
 
-	if (gid->raw[0] == 0xff)
+	if (!(mcast ? ipoib_dest_admit(intf) :
+		      ipoib_path_admit(intf, ipoib_resolves_address(skb))))
+		return NULL;
+	if (mcast)
 		dest = ipoib_mcast_create_sendonly(intf, gid);
 	else
 		dest = ipoib_path_create(intf, gid);
@@ -277,7 +283,7 @@ void ipoib_tx_datagram(struct ipoib_txq *txq, struct sk_buff *skb)
 	enum skb_drop_reason reason;
 
 	if (unlikely(!dest))
-		dest = ipoib_tx_new_destination(txq->intf, &gid);
+		dest = ipoib_tx_new_destination(txq->intf, &gid, skb);
 	if (unlikely(!dest)) {
 		ipoib_tx_drop(txq, skb, SKB_DROP_REASON_NOMEM);
 		return;

@@ -335,7 +335,8 @@ void ipoib_path_resolve(struct ipoib_path *path)
 	set_bit(IPOIB_PATH_BUSY, &path->state);
 }
 
-struct ipoib_dest *ipoib_tx_new_destination(struct ipoib_intf *intf, const union ib_gid *gid)
+struct ipoib_dest *ipoib_tx_new_destination(struct ipoib_intf *intf, const union ib_gid *gid,
+					    const struct sk_buff *skb)
 {
 	struct ipoib_path *path = kzalloc(sizeof(*path), GFP_ATOMIC);
 

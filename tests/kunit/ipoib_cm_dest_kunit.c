@@ -9,6 +9,7 @@
 #include "dest.c"
 #include "cm_conn.c"
 #include "cm_dest.c"
+#include "cm_turn.c"
 #include "adapt.c"
 #include "cm.c"
 
@@ -49,6 +50,11 @@ void ipoib_tx_datagram(struct ipoib_txq *txq, struct sk_buff *skb)
 {
 	conns.datagrams++;
 	kfree_skb(skb);
+}
+
+bool ipoib_path_admit(struct ipoib_intf *intf, bool asked)
+{
+	return ipoib_dest_admit(intf);
 }
 
 struct ipoib_dest *ipoib_path_create(struct ipoib_intf *intf, const union ib_gid *gid)
@@ -498,6 +504,78 @@ static void mode_switched_off(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conns.links, conns.ended);
 }
 
+/* As many connections as there may be at a time are made; each end lets another begin. */
+static void set_ups_wait_for_their_turn(struct kunit *test)
+{
+	struct ipoib_cm *cm = world->intf->cm;
+	u32 i;
+
+	for (i = 1; i <= SETUPS_MAX + 4; i++)
+		KUNIT_ASSERT_TRUE(test, send_to(test, i, i));
+	settle();
+	KUNIT_EXPECT_EQ(test, conns.links, (u32)SETUPS_MAX);
+	KUNIT_EXPECT_EQ(test, cm->setups, (u32)SETUPS_MAX);
+	event(conn_to(1), IPOIB_CONN_EV_REP);
+	KUNIT_EXPECT_EQ(test, conns.links, SETUPS_MAX + 1U);
+	KUNIT_EXPECT_EQ(test, conn_to(SETUPS_MAX + 1)->state, IPOIB_CONN_REQ);
+	event(conn_to(SETUPS_MAX + 2), IPOIB_CONN_EV_STOP);	/* it waits: nobody's turn */
+	KUNIT_EXPECT_EQ(test, conns.links, SETUPS_MAX + 1U);
+	event(conn_to(2), IPOIB_CONN_EV_REFUSED);
+	KUNIT_EXPECT_EQ(test, conn_to(SETUPS_MAX + 3)->state, IPOIB_CONN_REQ);
+	/* The next one hears of its turn, but ends first. */
+	ipoib_conn_event(conn_to(3), IPOIB_CONN_EV_STOP);
+	ipoib_conn_event(conn_to(SETUPS_MAX + 4), IPOIB_CONN_EV_STOP);
+	KUNIT_ASSERT_TRUE(test, send_to(test, 500, 0));
+	settle();
+	KUNIT_EXPECT_EQ(test, conn_to(500)->state, IPOIB_CONN_REQ);
+	KUNIT_EXPECT_EQ(test, cm->setups, (u32)SETUPS_MAX);
+	KUNIT_EXPECT_TRUE(test, list_empty(&cm->turns));
+}
+
+/* Hardware addresses can be invented: of one port, and of all. */
+static void connections_are_limited(struct kunit *test)
+{
+	struct ipoib_cm *cm = world->intf->cm;
+
+	connect_to(test, 1);
+	KUNIT_EXPECT_EQ(test, fake.paths[1]->conn_count, 1U);
+	fake.paths[1]->conn_count = IPOIB_CONNS_PORT_MAX;
+	KUNIT_EXPECT_TRUE(test, send_to(test, 9, 0));	/* the same port */
+	settle();
+	KUNIT_EXPECT_EQ(test, conn_to(9)->state, IPOIB_CONN_DATAGRAM);
+	KUNIT_EXPECT_EQ(test, conns.links, 1U);
+	KUNIT_EXPECT_EQ(test, conns.datagrams, 1U);
+	fake.paths[1]->conn_count = 1;
+	conn_to(9)->ask_at = jiffies;
+	KUNIT_EXPECT_FALSE(test, send_to(test, 9, 0));
+	settle();
+	KUNIT_EXPECT_EQ(test, conn_to(9)->state, IPOIB_CONN_RETRY);
+
+	atomic_add(IPOIB_CONNS_MAX, &cm->conns.nelems);
+	KUNIT_EXPECT_FALSE(test, send_to(test, 2, 0));	/* a datagram */
+	KUNIT_EXPECT_TRUE(test, send_to(test, 1, 0));
+	KUNIT_EXPECT_EQ(test, cm->stat_out_full, 1ULL);
+	atomic_sub(IPOIB_CONNS_MAX, &cm->conns.nelems);
+	event(conn_to(9), IPOIB_CONN_EV_STOP);
+	KUNIT_EXPECT_EQ(test, fake.paths[1]->conn_count, 1U);
+}
+
+/* Those that are in use stay, however many there are. */
+static void the_least_used_connections_go_early(struct kunit *test)
+{
+	struct ipoib_cm *cm = world->intf->cm;
+
+	connect_to(test, 1)->used = jiffies - 20 * HZ;
+	connect_to(test, 2)->used = jiffies - HZ;
+	ipoib_conns_tick(cm);
+	KUNIT_EXPECT_NOT_NULL(test, conn_to(1));
+	atomic_add(IPOIB_CONNS_MAX, &cm->conns.nelems);
+	ipoib_conns_tick(cm);
+	atomic_sub(IPOIB_CONNS_MAX, &cm->conns.nelems);
+	KUNIT_EXPECT_NULL(test, conn_to(1));
+	KUNIT_EXPECT_NOT_NULL(test, conn_to(2));
+}
+
 static void a_thousand_peers(struct kunit *test)
 {
 	struct ipoib_cm *cm = world->intf->cm;
@@ -540,6 +618,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(links_are_made_without_waiting_for_io),
 	KUNIT_CASE(no_memory_means_datagrams),
 	KUNIT_CASE(mode_switched_off),
+	KUNIT_CASE(set_ups_wait_for_their_turn),
+	KUNIT_CASE(connections_are_limited),
+	KUNIT_CASE(the_least_used_connections_go_early),
 	KUNIT_CASE(a_thousand_peers),
 	{}
 };

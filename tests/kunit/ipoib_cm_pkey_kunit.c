@@ -60,6 +60,7 @@ static struct {
 #include "dest.c"
 #include "cm_conn.c"
 #include "cm_dest.c"
+#include "cm_turn.c"
 #include "adapt.c"
 #include "cm.c"
 #include "cm_tx.c"
@@ -227,6 +228,11 @@ void ipoib_debugfs_gid(struct seq_file *file, const union ib_gid *gid)
 bool ipoib_match_partition(const struct ipoib_intf *intf, u16 pkey, const union ib_gid *gid)
 {
 	return pkey == intf->pkey;
+}
+
+bool ipoib_path_admit(struct ipoib_intf *intf, bool asked)
+{
+	return ipoib_dest_admit(intf);
 }
 
 struct ipoib_dest *ipoib_path_create(struct ipoib_intf *intf, const union ib_gid *gid)
@@ -479,12 +485,31 @@ static void events_of_an_incoming_connection(struct kunit *test)
 	}
 }
 
+/* Requests can be invented as well; each would be a queue pair. */
+static void incoming_connections_are_limited(struct kunit *test)
+{
+	struct ipoib_cm *cm = world->intf->cm;
+	u32 i;
+
+	for (i = 0; i < IPOIB_CONNS_PORT_MAX; i++)
+		KUNIT_ASSERT_EQ(test, request(1), 0);
+	KUNIT_EXPECT_EQ(test, request(1), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, request(2), 0);		/* another port */
+	KUNIT_EXPECT_EQ(test, cm->rx_count, IPOIB_CONNS_PORT_MAX + 1U);
+	cm->rx_count += IPOIB_CONNS_MAX;
+	KUNIT_EXPECT_EQ(test, request(3), -ENOSPC);
+	cm->rx_count -= IPOIB_CONNS_MAX;
+	KUNIT_EXPECT_EQ(test, cm->stat_in_full, 2ULL);
+	KUNIT_EXPECT_EQ(test, cm->stat_rejects, 0ULL);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(a_search_asks_for_every_entry),
 	KUNIT_CASE(asking_for_a_connection),
 	KUNIT_CASE(asking_again),
 	KUNIT_CASE(accepting_connections),
 	KUNIT_CASE(events_of_an_incoming_connection),
+	KUNIT_CASE(incoming_connections_are_limited),
 	KUNIT_CASE(a_silent_peer_is_given_up_before_the_queue),
 	KUNIT_CASE(the_path_may_want_less_time),
 	KUNIT_CASE(a_peer_says_how_often_it_is_asked_again),

@@ -559,6 +559,29 @@ static void the_long_unused_is_forgotten(struct kunit *test)
 	KUNIT_EXPECT_GT(test, world_due(&world->intf->gc_work), 0);
 }
 
+/* With many destinations, of those that are not in use the ones go that are idle for longest. */
+static void the_least_used_goes_early(struct kunit *test)
+{
+	struct ipoib_path *old, *young, *in_use;
+	struct ipoib_intf *intf = world->intf;
+
+	join_broadcast(test);
+	old = add_path();
+	young = add_path();
+	in_use = add_path();
+	KUNIT_ASSERT_TRUE(test, old && young && in_use);
+	old->dest.used = jiffies - 160 * HZ;
+	young->dest.used = jiffies - 10 * HZ;
+	/* The first pass of those for many makes room enough. */
+	atomic_add(IPOIB_DESTS_MANY - 2, &intf->dests.nelems);
+	world_hurry(&intf->gc_work);
+	KUNIT_EXPECT_EQ(test, port.paths_destroyed, 2U);
+	KUNIT_EXPECT_FALSE(test, list_empty(&intf->dest_list));
+	KUNIT_EXPECT_LE(test, world_due(&intf->gc_work),
+			(int)jiffies_to_msecs(GC_INTERVAL_MANY) + 10);
+	atomic_sub(IPOIB_DESTS_MANY - 2, &intf->dests.nelems);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(levels_of_events),
 	KUNIT_CASE(events_of_another_port),
@@ -580,6 +603,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(open_that_fails),
 	KUNIT_CASE(close_forgets_everything),
 	KUNIT_CASE(the_long_unused_is_forgotten),
+	KUNIT_CASE(the_least_used_goes_early),
 	{}
 };
 

@@ -238,8 +238,71 @@ static void questions_wait_for_their_turn(struct kunit *test)
 	destroy(paths[10]);
 	world_settle();
 	KUNIT_EXPECT_PTR_EQ(test, sa.context, (void *)paths[PATH_ASKED_MAX + 2]);
-	KUNIT_EXPECT_EQ(test, world->intf->path_asked, (u32)PATH_ASKED_MAX);
-	KUNIT_EXPECT_TRUE(test, list_empty(&world->intf->path_wait));
+	KUNIT_EXPECT_EQ(test, world->intf->path.asked, (u32)PATH_ASKED_MAX);
+	KUNIT_EXPECT_TRUE(test, list_empty(&world->intf->path.wait));
+}
+
+static bool admits(bool asked)
+{
+	bool admitted;
+
+	local_bh_disable();
+	admitted = ipoib_path_admit(world->intf, asked);
+	local_bh_enable();
+	return admitted;
+}
+
+/* GIDs that others have invented leave room for those of our own senders. */
+static void strangers_are_limited(struct kunit *test)
+{
+	struct ipoib_intf *intf = world->intf;
+
+	known(test, 1, 5);
+	KUNIT_EXPECT_EQ(test, atomic_read(&intf->path.fresh), 0);
+	destroy(add(test, 2));
+	KUNIT_EXPECT_EQ(test, atomic_read(&intf->path.fresh), 0);
+	add(test, 3);
+	KUNIT_EXPECT_EQ(test, atomic_read(&intf->path.fresh), 1);
+	KUNIT_EXPECT_TRUE(test, admits(true));
+	atomic_add(PATHS_FRESH_MAX / 2 - 1, &intf->path.fresh);
+	KUNIT_EXPECT_FALSE(test, admits(true));
+	KUNIT_EXPECT_TRUE(test, admits(false));
+	atomic_add(PATHS_FRESH_MAX / 2, &intf->path.fresh);
+	KUNIT_EXPECT_FALSE(test, admits(false));
+	KUNIT_EXPECT_EQ(test, intf->stat_dests_refused, 2ULL);
+	atomic_sub(PATHS_FRESH_MAX - 1, &intf->path.fresh);
+
+	atomic_add(IPOIB_DESTS_MAX, &intf->dests.nelems);
+	KUNIT_EXPECT_FALSE(test, admits(false));
+	atomic_sub(IPOIB_DESTS_MAX, &intf->dests.nelems);
+	KUNIT_EXPECT_TRUE(test, admits(false));
+	KUNIT_EXPECT_EQ(test, intf->stat_dests_refused, 3ULL);
+}
+
+/* With many of them, the SA is asked for each once; but its silence tells of none. */
+static void a_stranger_is_asked_for_once(struct kunit *test)
+{
+	struct ipoib_intf *intf = world->intf;
+	struct ipoib_path *path = known(test, 1, 5);
+
+	atomic_add(PATHS_FRESH_MANY, &intf->path.fresh);
+	world_hold_back(test, &add(test, 2)->dest);
+	resolve(ipoib_path_of(list_last_entry(&intf->dest_list, struct ipoib_dest, all)));
+	answer(-ETIMEDOUT, 0);
+	world_settle();
+	KUNIT_EXPECT_TRUE(test, exists(2));
+	world_hurry(&ipoib_path_of(list_last_entry(&intf->dest_list, struct ipoib_dest,
+						   all))->query_work);
+	answer(PATH_NONE, 0);
+	world_settle();
+	KUNIT_EXPECT_FALSE(test, exists(2));
+	KUNIT_EXPECT_EQ(test, world->dropped, 1U);
+
+	resolve(path);				/* one that was known may be back soon */
+	answer(PATH_NONE, 0);
+	world_settle();
+	KUNIT_EXPECT_TRUE(test, exists(1));
+	atomic_sub(PATHS_FRESH_MANY, &intf->path.fresh);
 }
 
 static void second_path_to_a_gid(struct kunit *test)
@@ -483,6 +546,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(answer_sends_what_waits),
 	KUNIT_CASE(one_question_at_a_time),
 	KUNIT_CASE(questions_wait_for_their_turn),
+	KUNIT_CASE(strangers_are_limited),
+	KUNIT_CASE(a_stranger_is_asked_for_once),
 	KUNIT_CASE(second_path_to_a_gid),
 	KUNIT_CASE(refusals_back_off_and_end),
 	KUNIT_CASE(nobody_waits_for_the_answer),

@@ -147,6 +147,11 @@ static struct ipoib_dest *make_dest(struct ipoib_intf *intf, const union ib_gid 
 	return NULL;
 }
 
+bool ipoib_path_admit(struct ipoib_intf *intf, bool asked)
+{
+	return ipoib_dest_admit(intf);
+}
+
 struct ipoib_dest *ipoib_path_create(struct ipoib_intf *intf, const union ib_gid *gid)
 {
 	return make_dest(intf, gid, sizeof(struct ipoib_path));
