@@ -121,10 +121,14 @@ struct ipoib_conn {
 /**
  * struct ipoib_cm_rx_slot - one receive buffer
  * @pages: from the page pool
+ * @next: number of the next one that the HCA has refused; owned by NAPI
  */
 struct ipoib_cm_rx_slot {
 	struct page *pages[DIV_ROUND_UP(IPOIB_CM_FRAME_MAX, PAGE_SIZE)];
+	u32 next;
 };
+
+#define IPOIB_CM_NO_SLOT	U32_MAX
 
 /* Pieces of a receive request. */
 #define IPOIB_CM_RX_SGE \
@@ -161,6 +165,8 @@ struct ipoib_cm_rx_bufs {
  * @wr: work requests of one refill; owned by @napi
  * @sge: their pieces
  * @refill: number of entries of @wr in use
+ * @refused: number of the first shared buffer that the HCA has refused, or IPOIB_CM_NO_SLOT;
+ *	written by @napi
  * @refill_qp: queue pair that they are for, or NULL for @srq
  * @wc: completions being handled; owned by @napi
  */
@@ -180,6 +186,7 @@ struct ipoib_cm_rxq {
 	struct ib_recv_wr wr[IPOIB_POLL_BATCH];
 	struct ib_sge sge[IPOIB_POLL_BATCH][IPOIB_CM_RX_SGE];
 	unsigned int refill;
+	u32 refused;
 	struct ib_qp *refill_qp;
 	struct ib_wc wc[IPOIB_POLL_BATCH];
 };
@@ -314,6 +321,9 @@ static inline bool ipoib_cm_shared(const struct ib_device_attr *attrs)
 {
 	return attrs->max_srq > 0 && attrs->max_srq_sge > 0;
 }
+
+/* cm_post.c */
+void ipoib_cm_post_tick(struct ipoib_cm_rxq *rxq);
 
 int ipoib_cm_rxq_create(struct ipoib_cm *cm);
 void ipoib_cm_rxq_destroy(struct ipoib_cm *cm);

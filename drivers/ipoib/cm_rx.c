@@ -178,32 +178,6 @@ static int rx_send_rep(struct ipoib_cm_rx *rx)
 	return ib_send_cm_rep(rx->id, &rep);
 }
 
-/* RTS, although nothing is sent: some HCAs flush sends in no earlier state. */
-static int rx_accept(struct ipoib_cm_rx *rx)
-{
-	struct ipoib_cm_rxq *rxq = &rx->cm->rxq;
-	int err;
-
-	/* The PSN in a REP is where its receiver begins (IBA 12.7.31). */
-	rx->psn = get_random_u32() & 0xffffff;
-	err = ipoib_cm_rxq_fill(rxq);
-	if (!err)
-		err = ipoib_cm_rxq_part(rxq, &rx->bufs);
-	if (!err)
-		err = rx_create_qp(rx);
-	if (!err)
-		err = rx_set_state(rx, IB_QPS_INIT);
-	if (!err) {
-		rx->held = rx->bufs.size;
-		err = ipoib_cm_rxq_post_part(rxq, &rx->bufs, rx->qp);
-	}
-	if (!err)
-		err = rx_set_state(rx, IB_QPS_RTR);
-	if (!err)
-		err = rx_set_state(rx, IB_QPS_RTS);
-	return err ?: rx_send_rep(rx);
-}
-
 /* Have nobody poll for a moment; nobody does so while there is no listener. */
 static void rx_napi_off(struct ipoib_cm *cm)
 {
@@ -219,6 +193,45 @@ static void rx_napi_on(struct ipoib_cm *cm)
 	local_bh_disable();
 	napi_schedule(&cm->rxq.napi);
 	local_bh_enable();
+}
+
+/* The shared buffers, unless they are there. What the HCA refuses of them is for NAPI to post. */
+static int rx_fill(struct ipoib_cm *cm)
+{
+	int err;
+
+	if (cm->rxq.srq)
+		return 0;
+	rx_napi_off(cm);
+	err = ipoib_cm_rxq_fill(&cm->rxq);
+	rx_napi_on(cm);
+	return err;
+}
+
+/* RTS, although nothing is sent: some HCAs flush sends in no earlier state. */
+static int rx_accept(struct ipoib_cm_rx *rx)
+{
+	struct ipoib_cm_rxq *rxq = &rx->cm->rxq;
+	int err;
+
+	/* The PSN in a REP is where its receiver begins (IBA 12.7.31). */
+	rx->psn = get_random_u32() & 0xffffff;
+	err = rx_fill(rx->cm);
+	if (!err)
+		err = ipoib_cm_rxq_part(rxq, &rx->bufs);
+	if (!err)
+		err = rx_create_qp(rx);
+	if (!err)
+		err = rx_set_state(rx, IB_QPS_INIT);
+	if (!err) {
+		rx->held = rx->bufs.size;
+		err = ipoib_cm_rxq_post_part(rxq, &rx->bufs, rx->qp);
+	}
+	if (!err)
+		err = rx_set_state(rx, IB_QPS_RTR);
+	if (!err)
+		err = rx_set_state(rx, IB_QPS_RTS);
+	return err ?: rx_send_rep(rx);
 }
 
 /*
@@ -410,6 +423,7 @@ void ipoib_cm_rx_tick(struct ipoib_cm *cm)
 		rx_free(late, false);
 	}
 	rx_next_drain(cm);
+	ipoib_cm_post_tick(&cm->rxq);
 }
 
 static int rx_cm_event(struct ib_cm_id *id, const struct ib_cm_event *event)

@@ -18,7 +18,7 @@
  */
 #include <linux/sched/mm.h>
 
-#include "cm.h"
+#include "cm_post.h"
 #include "page_pool.h"
 
 #define RXQ_MEMORY_DEFAULT	8
@@ -42,51 +42,6 @@ MODULE_PARM_DESC(cm_recv_memory,
 u32 ipoib_cm_rxq_frame_max(const struct ipoib_cm_rxq *rxq)
 {
 	return min_t(u32, rxq->sges * PAGE_SIZE, IPOIB_CM_FRAME_MAX);
-}
-
-static u64 rxq_dma(const struct ipoib_cm_rxq *rxq, struct page *page)
-{
-	if (ib_uses_virt_dma(rxq->cm->intf->ca))
-		return (uintptr_t)page_address(page);
-	return page_pool_get_dma_addr(page);
-}
-
-static void rxq_post_batch(struct ipoib_cm_rxq *rxq)
-{
-	const struct ib_recv_wr *bad;
-	unsigned int n = rxq->refill;
-	int err;
-
-	if (!n)
-		return;
-	rxq->refill = 0;
-	rxq->wr[n - 1].next = NULL;
-	err = rxq->shared ? ib_post_srq_recv(rxq->srq, rxq->wr, &bad) :
-			    ib_post_recv(rxq->refill_qp, rxq->wr, &bad);
-	rxq->wr[n - 1].next = n < IPOIB_POLL_BATCH ? &rxq->wr[n] : NULL;
-	if (unlikely(err) && net_ratelimit())
-		netdev_warn(rxq->cm->intf->dev,
-			    "the HCA refused a receive: error %d\n", err);
-}
-
-/* @qp: the one whose buffer it is, or NULL for the shared queue */
-static void rxq_post(struct ipoib_cm_rxq *rxq,
-		     const struct ipoib_cm_rx_bufs *bufs, u32 index,
-		     struct ib_qp *qp)
-{
-	const struct ipoib_cm_rx_slot *slot = &bufs->slots[index];
-	struct ib_sge *sge;
-	int i;
-
-	if (qp != rxq->refill_qp)
-		rxq_post_batch(rxq);
-	rxq->refill_qp = qp;
-	sge = rxq->sge[rxq->refill];
-	rxq->wr[rxq->refill].wr_id = index;
-	for (i = 0; i < rxq->sges; i++)
-		sge[i].addr = rxq_dma(rxq, slot->pages[i]);
-	if (++rxq->refill == IPOIB_POLL_BATCH)
-		rxq_post_batch(rxq);
 }
 
 /* Put new pages in the place of the first @count, or leave them all. */
@@ -172,7 +127,7 @@ static void rxq_sync_for_cpu(struct ipoib_cm_rxq *rxq,
 		u32 piece = min_t(u32, len, PAGE_SIZE);
 
 		ib_dma_sync_single_for_cpu(rxq->cm->intf->ca,
-					   rxq_dma(rxq, slot->pages[i]), piece,
+					   ipoib_cm_dma(rxq, slot->pages[i]), piece,
 					   DMA_FROM_DEVICE);
 		len -= piece;
 	}
@@ -227,7 +182,7 @@ static void rxq_packet(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx *rx,
 	rxq_sync_for_cpu(rxq, slot, len);
 	if (len <= IPOIB_RX_COPYBREAK) {
 		skb = rxq_copy(rxq, slot, len);
-		ib_dma_sync_single_for_device(ca, rxq_dma(rxq, slot->pages[0]),
+		ib_dma_sync_single_for_device(ca, ipoib_cm_dma(rxq, slot->pages[0]),
 					      len, DMA_FROM_DEVICE);
 	} else {
 		skb = rxq_take(rxq, bufs->pool, slot, len);
@@ -255,9 +210,9 @@ static void rxq_completion(struct ipoib_cm_rxq *rxq, const struct ib_wc *wc)
 		ipoib_count_error(&rxq->count);
 	}
 	if (rxq->shared)
-		rxq_post(rxq, bufs, wc->wr_id, NULL);
+		ipoib_cm_post(rxq, bufs, wc->wr_id, NULL);
 	else if (likely(wc->status == IB_WC_SUCCESS))
-		rxq_post(rxq, bufs, wc->wr_id, wc->qp);
+		ipoib_cm_post(rxq, bufs, wc->wr_id, wc->qp);
 	else
 		ipoib_cm_rx_returned(rx);
 }
@@ -287,9 +242,9 @@ void ipoib_cm_rxq_skip_gone(struct ipoib_cm_rxq *rxq, const struct ib_qp *gone)
 			if (wc->qp != gone)
 				rxq_completion(rxq, wc);
 			else if (rxq->shared && wc->wr_id != IPOIB_CM_RX_DRAIN)
-				rxq_post(rxq, &rxq->bufs, wc->wr_id, NULL);
+				ipoib_cm_post(rxq, &rxq->bufs, wc->wr_id, NULL);
 		}
-		rxq_post_batch(rxq);
+		ipoib_cm_post_batch(rxq);
 	}
 	rcu_read_unlock();
 	local_bh_enable();
@@ -301,12 +256,14 @@ static int rxq_poll(struct napi_struct *napi, int budget)
 	int done = 0, n, i;
 
 	rcu_read_lock();
+	if (unlikely(rxq->refused != IPOIB_CM_NO_SLOT))
+		ipoib_cm_post_refused(rxq);
 	do {
 		n = ib_poll_cq(rxq->cq, min(budget - done, IPOIB_POLL_BATCH),
 			       rxq->wc);
 		for (i = 0; i < n; i++)
 			rxq_completion(rxq, &rxq->wc[i]);
-		rxq_post_batch(rxq);
+		ipoib_cm_post_batch(rxq);
 		done += max(n, 0);
 	} while (n == IPOIB_POLL_BATCH && done < budget);
 	rcu_read_unlock();
@@ -404,10 +361,11 @@ int ipoib_cm_rxq_fill(struct ipoib_cm_rxq *rxq)
 		rxq_free_bufs(rxq, &rxq->bufs);
 		return err;
 	}
+	rxq->refused = IPOIB_CM_NO_SLOT;
 	local_bh_disable();
 	for (i = 0; i < rxq->size; i++)
-		rxq_post(rxq, &rxq->bufs, i, NULL);
-	rxq_post_batch(rxq);
+		ipoib_cm_post(rxq, &rxq->bufs, i, NULL);
+	ipoib_cm_post_batch(rxq);
 	local_bh_enable();
 	return 0;
 }
@@ -424,6 +382,7 @@ void ipoib_cm_rxq_empty(struct ipoib_cm_rxq *rxq)
 		return;
 	ib_destroy_srq(rxq->srq);
 	rxq->srq = NULL;
+	rxq->refused = IPOIB_CM_NO_SLOT;
 	rxq_free_bufs(rxq, &rxq->bufs);
 }
 
@@ -469,7 +428,7 @@ int ipoib_cm_rxq_post_part(struct ipoib_cm_rxq *rxq,
 	for (i = 0; i < bufs->size && !err; i++) {
 		for (k = 0; k < rxq->sges; k++)
 			sge[k] = (struct ib_sge) {
-				.addr = rxq_dma(rxq, bufs->slots[i].pages[k]),
+				.addr = ipoib_cm_dma(rxq, bufs->slots[i].pages[k]),
 				.length = PAGE_SIZE,
 				.lkey = rxq->cm->intf->pd->local_dma_lkey,
 			};
@@ -493,23 +452,6 @@ void ipoib_cm_rxq_unpart(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx_bufs *bufs
 		return;
 	rxq_free_bufs(rxq, bufs);
 	rxq->parts--;
-}
-
-static void rxq_init_requests(struct ipoib_cm_rxq *rxq)
-{
-	u32 lkey = rxq->cm->intf->pd->local_dma_lkey;
-	unsigned int i, k;
-
-	for (i = 0; i < IPOIB_POLL_BATCH; i++) {
-		for (k = 0; k < rxq->sges; k++)
-			rxq->sge[i][k] = (struct ib_sge) {
-				.length = PAGE_SIZE, .lkey = lkey,
-			};
-		rxq->wr[i].sg_list = rxq->sge[i];
-		rxq->wr[i].num_sge = rxq->sges;
-		rxq->wr[i].next = i + 1 < IPOIB_POLL_BATCH ?
-				  &rxq->wr[i + 1] : NULL;
-	}
 }
 
 /* How many buffers there are, and for how many connections. */
@@ -548,6 +490,7 @@ int ipoib_cm_rxq_create(struct ipoib_cm *cm)
 	};
 
 	rxq->cm = cm;
+	rxq->refused = IPOIB_CM_NO_SLOT;
 	u64_stats_init(&rxq->count.sync);
 	rxq_divide(rxq, &ca->attrs);
 	/* One more for the request that ends a connection. */
@@ -556,7 +499,7 @@ int ipoib_cm_rxq_create(struct ipoib_cm *cm)
 	if (IS_ERR(rxq->cq))
 		return PTR_ERR(rxq->cq);
 	ipoib_adapt_create(&rxq->adapt, rxq->cq, rxq->size);
-	rxq_init_requests(rxq);
+	ipoib_cm_post_init(rxq);
 	netif_napi_add(cm->intf->dev, &rxq->napi, rxq_poll);
 	return 0;
 }

@@ -144,6 +144,7 @@ static const struct sib_profile profiles[] = {
 		.cqe_pow2 = true,
 		.keep = true,
 		.silent = true,
+		.refuse = 20,
 		.spurious = 7,
 	},
 };

@@ -49,6 +49,8 @@ enum sib_handler {
  * @cqe_pow2: a CQ has room for a power of two of completions, less one
  * @keep: completions of a queue pair that is destroyed or reset stay in its CQs
  * @silent: req_notify_cq never says that there are completions: it causes the event instead
+ * @refuse: every so many calls of post_srq_recv take the first request of their list and
+ *	refuse the others, or it if it is the only one; 0: none
  * @spurious: every so many calls of req_notify_cq cause an event with no completion, 0: none
  */
 struct sib_profile {
@@ -74,6 +76,7 @@ struct sib_profile {
 	bool cqe_pow2;
 	bool keep;
 	bool silent;
+	u8 refuse;
 	u8 spurious;
 };
 

@@ -7,8 +7,9 @@
  */
 #include "sib.h"
 
+/* @refused: the first that is not taken in any case, or NULL */
 static int post_list(struct sib_ring *ring, const struct ib_recv_wr *wr,
-		     const struct ib_recv_wr **bad)
+		     const struct ib_recv_wr *refused, const struct ib_recv_wr **bad)
 {
 	struct sib_rwqe *wqe;
 	u64 len;
@@ -17,6 +18,8 @@ static int post_list(struct sib_ring *ring, const struct ib_recv_wr *wr,
 	lockdep_assert_held(&ring->lock);
 	for (; wr; wr = wr->next) {
 		*bad = wr;
+		if (wr == refused)
+			return -ENOMEM;
 		if (wr->num_sge < 0 || wr->num_sge > ring->max_sge)
 			return -EINVAL;
 		wqe = sib_ring_slot(ring);
@@ -56,12 +59,23 @@ int sib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		*bad = wr;
 	} else {
 		flush = qp->attr.qp_state == IB_QPS_ERR;
-		err = post_list(&qp->rq.ring, wr, bad);
+		err = post_list(&qp->rq.ring, wr, NULL, bad);
 	}
 	spin_unlock_irqrestore(&qp->rq.ring.lock, flags);
 	if (flush)
 		sib_tx_queue(qp);
 	return err;
+}
+
+/* What its profile has a shared queue refuse now: the first request to refuse, or NULL. */
+static const struct ib_recv_wr *refused_by_profile(struct sib_srq *srq, const struct ib_recv_wr *wr)
+{
+	u8 refuse = to_sib(srq->ibsrq.device)->profile->refuse;
+
+	lockdep_assert_held(&srq->rq.ring.lock);
+	if (!refuse || ++srq->posts % refuse)
+		return NULL;
+	return wr->next ?: wr;
 }
 
 /**
@@ -80,7 +94,7 @@ int sib_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 	int err;
 
 	spin_lock_irqsave(&srq->rq.ring.lock, flags);
-	err = post_list(&srq->rq.ring, wr, bad);
+	err = post_list(&srq->rq.ring, wr, refused_by_profile(srq, wr), bad);
 	spin_unlock_irqrestore(&srq->rq.ring.lock, flags);
 	return err;
 }

@@ -175,6 +175,7 @@ struct sib_rc_qp;
  * @mem: whose memory its requests name
  * @rq: the requests
  * @told: its process has spoilt it, and knows; guarded by port->lock
+ * @posts: calls of post_srq_recv, as far as its profile refuses some; guarded by @rq.ring.lock
  * @cap: as created; of @cap.srq_limit, the limit event is due when fewer
  *	requests are left, 0 if it is not wanted; guarded by port->lock
  */
@@ -184,6 +185,7 @@ struct sib_srq {
 	struct sib_mem_ctx mem;
 	struct sib_rq rq;
 	bool told;
+	u32 posts;
 	struct ib_srq_attr cap;
 };
 

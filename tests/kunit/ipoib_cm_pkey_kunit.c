@@ -148,6 +148,10 @@ void ipoib_cm_rxq_destroy(struct ipoib_cm *cm)
 	netif_napi_del(&cm->rxq.napi);
 }
 
+void ipoib_cm_post_tick(struct ipoib_cm_rxq *rxq)
+{
+}
+
 int ipoib_cm_rxq_fill(struct ipoib_cm_rxq *rxq)
 {
 	return 0;
