@@ -35,7 +35,8 @@
 #define PATH_RETRY_MS		100
 #define PATH_ATTEMPTS_MAX	6
 #define PATH_ASKED_MAX		64
-#define PATH_HEARD_INTERVAL	HZ
+#define PATH_HEARD_MIN		HZ
+#define PATH_HEARD_MAX		(300 * HZ)
 #define PATHS_FRESH_MAX		1024
 #define PATHS_FRESH_MANY	(PATHS_FRESH_MAX / 4)
 /* What the kernel says of an answer that tells of no path. */
@@ -378,27 +379,32 @@ void ipoib_paths_forget_ah(struct ipoib_intf *intf)
  *
  * A port that moved to another LID announces itself by ARP or neighbour
  * discovery long before the SA tells us. Asks again when the LID is a new one,
- * at most once a second for a path, since a port with several LIDs may
- * legitimately use any.
+ * at most once a second for a path. A port may legitimately use any of its LIDs, if it
+ * has several (LMC, IBA 4.1.3): that of one other we ask less often each time.
  *
  * Context: NAPI.
  */
 void ipoib_path_heard(struct ipoib_intf *intf, const union ib_gid *gid,
-		      u16 slid)
+		      u32 slid)
 {
 	struct ipoib_dest *dest;
 	struct ipoib_path *path;
+	bool same;
 
 	rcu_read_lock();
 	dest = ipoib_dest_find(intf, gid);
 	if (!dest || ipoib_dest_is_mcast(dest))
 		goto out;
 	path = ipoib_path_of(dest);
+	same = path->other_lid == slid;
 	if (!READ_ONCE(path->dlid) || READ_ONCE(path->dlid) == slid ||
 	    (path->heard &&
-	     time_before(jiffies, path->heard + PATH_HEARD_INTERVAL)))
+	     time_before(jiffies, path->heard + (same ? path->other_wait : PATH_HEARD_MIN))))
 		goto out;
 	path->heard = jiffies;
+	path->other_lid = slid;
+	path->other_wait = same ? min_t(unsigned long, 2 * path->other_wait, PATH_HEARD_MAX) :
+				  PATH_HEARD_MIN;
 	set_bit(IPOIB_PATH_STALE, &path->state);
 out:
 	rcu_read_unlock();

@@ -11,6 +11,8 @@
  * @intf: owner; constant
  * @state: bits of enum ipoib_path_state
  * @dlid: LID in use, 0 while unknown; control, read anywhere
+ * @other_lid: the newest foreign LID that it was heard from; NAPI
+ * @other_wait: how long [jiffies] a packet from there means nothing after @heard; NAPI
  * @attempts: queries failed in a row; control
  * @heard: jiffies of the newest query that a foreign LID caused; NAPI
  * @query: request in flight; control
@@ -30,7 +32,9 @@ struct ipoib_path {
 	struct ipoib_dest dest;
 	struct ipoib_intf *intf;
 	unsigned long state;
-	u16 dlid;
+	u32 dlid;
+	u32 other_lid;
+	unsigned long other_wait;
 	unsigned int attempts;
 	unsigned long heard;
 	struct ib_sa_query *query;
@@ -84,7 +88,7 @@ void ipoib_path_destroy(struct ipoib_path *path);
 void ipoib_paths_mark_stale(struct ipoib_intf *intf);
 void ipoib_paths_forget_ah(struct ipoib_intf *intf);
 void ipoib_path_heard(struct ipoib_intf *intf, const union ib_gid *gid,
-		      u16 slid);
+		      u32 slid);
 
 /**
  * ipoib_tx_gid - whom a packet is for

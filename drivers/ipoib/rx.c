@@ -135,7 +135,7 @@ static struct sk_buff *rx_take(struct ipoib_rxq *rxq,
 
 /* RFC 4391 section 9.1.2: an ARP packet carries its sender's GID. */
 static void rx_learn_from_arp(struct ipoib_intf *intf, const u8 *data, u32 len,
-			      u16 slid)
+			      u32 slid)
 {
 	union ib_gid gid;
 

@@ -156,11 +156,34 @@ static void txqs_exit(struct ipoib_intf *intf)
 		netif_napi_del(&intf->txq[i].napi);
 }
 
+/*
+ * The first queue. Some HCAs count a ring's octets, not its requests (mlx5), and say only now
+ * that they are too many: then rings are shorter than was asked for.
+ */
+static int txqs_make_first(struct ipoib_intf *intf)
+{
+	u32 wanted = intf->txq[0].size, i;
+	int err;
+
+	for (;;) {
+		err = ipoib_txq_make(intf, &intf->txq[0], &intf->rxq);
+		if ((err != -ENOMEM && err != -EINVAL) || intf->txq[0].size / 2 < IPOIB_RING_MIN)
+			break;
+		for (i = 0; i < IPOIB_TXQ_MAX; i++)
+			intf->txq[i].size /= 2;
+	}
+	if (!err && intf->txq[0].size != wanted)
+		netdev_warn(intf->dev, "the HCA has transmit rings of %u packets, not of %u\n",
+			    intf->txq[0].size, wanted);
+	return err;
+}
+
 /**
  * ipoib_txqs_create - all transmit queues
  * @intf: interface with a receive queue; their size is set
  *
- * The first one has to be; there are fewer than wanted when the HCA gives no more.
+ * The first one has to be, if with a shorter ring; there are fewer than wanted when the HCA
+ * gives no more.
  *
  * Context: process, rtnl.
  * Return: 0, -ENOMEM, or what the HCA says.
@@ -173,8 +196,7 @@ int ipoib_txqs_create(struct ipoib_intf *intf)
 
 	txqs_init(intf);
 	do {
-		err = ipoib_txq_make(intf, &intf->txq[n],
-				     n ? NULL : &intf->rxq);
+		err = n ? ipoib_txq_make(intf, &intf->txq[n], NULL) : txqs_make_first(intf);
 	} while (!err && ++n < wanted);
 	if (!n) {
 		txqs_exit(intf);

@@ -532,6 +532,26 @@ static void heard_from_another_lid(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, test_bit(IPOIB_PATH_STALE, &path->state));
 }
 
+/* One that sends from a LID of its own, but not from the one that the SA tells, is no news. */
+static void a_port_with_several_lids(struct kunit *test)
+{
+	struct ipoib_path *path = known(test, 1, 5);
+	union ib_gid gid = world_gid(1);
+	u32 asked = 0, second;
+
+	ipoib_path_heard(world->intf, &gid, 5);
+	KUNIT_EXPECT_FALSE(test, test_bit(IPOIB_PATH_STALE, &path->state));
+	for (second = 0; second < 600; second++) {
+		ipoib_path_heard(world->intf, &gid, 6);
+		asked += test_and_clear_bit(IPOIB_PATH_STALE, &path->state);
+		path->heard -= HZ;
+	}
+	KUNIT_EXPECT_GE(test, asked, 2U);
+	KUNIT_EXPECT_LE(test, asked, 12U);
+	ipoib_path_heard(world->intf, &gid, 7);
+	KUNIT_EXPECT_TRUE(test, test_bit(IPOIB_PATH_STALE, &path->state));
+}
+
 static void heard_before_the_answer(struct kunit *test)
 {
 	struct ipoib_path *path = add(test, 1);
@@ -563,6 +583,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(flush_levels),
 	KUNIT_CASE(flush_of_an_empty_table),
 	KUNIT_CASE(heard_from_another_lid),
+	KUNIT_CASE(a_port_with_several_lids),
 	KUNIT_CASE(heard_before_the_answer),
 	{}
 };

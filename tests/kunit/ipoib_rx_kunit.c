@@ -88,7 +88,7 @@ void ipoib_flush(struct ipoib_intf *intf, enum ipoib_flush level)
 	hca.restarts += level == IPOIB_FLUSH_RESTART;
 }
 
-void ipoib_path_heard(struct ipoib_intf *intf, const union ib_gid *gid, u16 slid)
+void ipoib_path_heard(struct ipoib_intf *intf, const union ib_gid *gid, u32 slid)
 {
 	hca.heard++;
 	hca.heard_gid = *gid;

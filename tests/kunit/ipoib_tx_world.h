@@ -35,6 +35,7 @@ static struct {
 	struct ib_cq *wc_cq;	/* whose completions are due */
 	struct ib_qp qps[IPOIB_TXQ_MAX + 1];	/* the last is that of a connection */
 	u32 queues;		/* that the HCA gives */
+	u32 ring_max;		/* requests that a send queue has at most, 0: whatever is asked for */
 	u64 posted[64];		/* wr_id, in order */
 	u32 posts;
 	u16 queue[64];
@@ -113,7 +114,8 @@ struct ib_qp *ipoib_qp_make(struct ipoib_intf *intf, const struct ipoib_txq *txq
 	struct ib_qp *qp = &hca.qps[txq->index];
 
 	/* only the first one receives */
-	if (txq->index >= hca.queues || !rxq != !!txq->index)
+	if (txq->index >= hca.queues || !rxq != !!txq->index ||
+	    (hca.ring_max && txq->size > hca.ring_max))
 		return ERR_PTR(-ENOMEM);
 	qp->device = intf->ca;
 	qp->qp_num = 0x800 + txq->index;

@@ -139,6 +139,32 @@ static void a_hca_that_gives_fewer(struct kunit *test)
 		napi_enable(&intf->txq[i].napi);
 }
 
+/* What the HCA says of itself is not all that limits a ring. */
+static void a_hca_with_shorter_rings(struct kunit *test)
+{
+	struct ipoib_intf *intf = world->intf;
+	u32 before = intf->txq[0].size, i;
+
+	stop_and_destroy();
+	for (i = 0; i < IPOIB_TXQ_MAX; i++)
+		intf->txq[i].size = 8192;
+	hca.ring_max = 5000;
+	KUNIT_EXPECT_EQ(test, ipoib_txqs_create(intf), 0);
+	KUNIT_EXPECT_EQ(test, intf->tx_queues, (u32)QUEUES);
+	for (i = 0; i < IPOIB_TXQ_MAX; i++)
+		KUNIT_EXPECT_EQ(test, intf->txq[i].size, 4096U);
+	ipoib_txqs_destroy(intf);
+	hca.ring_max = IPOIB_RING_MIN - 1;
+	KUNIT_EXPECT_EQ(test, ipoib_txqs_create(intf), -ENOMEM);
+
+	hca.ring_max = 0;
+	for (i = 0; i < IPOIB_TXQ_MAX; i++)
+		intf->txq[i].size = before;
+	KUNIT_ASSERT_EQ(test, ipoib_txqs_create(intf), 0);
+	for (i = 0; i < QUEUES; i++)
+		napi_enable(&intf->txq[i].napi);
+}
+
 static void how_many_by_default(struct kunit *test)
 {
 	static const int vectors[] = { 0, 1, 2, 7, 64 };
@@ -163,6 +189,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_queue_that_has_gone_drops),
 	KUNIT_CASE(packets_outlive_their_queue),
 	KUNIT_CASE(a_hca_that_gives_fewer),
+	KUNIT_CASE(a_hca_with_shorter_rings),
 	KUNIT_CASE(how_many_by_default),
 	{}
 };
