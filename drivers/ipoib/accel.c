@@ -61,7 +61,8 @@ static const struct net_device_ops accel_nothing_ops = {
  * @name: of the netdev
  * @name_assign_type: who has chosen it
  *
- * As rdma_alloc_netdev(), but with no more queues than can be locked.
+ * As rdma_alloc_netdev(), but with no more queues than can be locked. See
+ * ipoib_accel_is_for().
  *
  * Context: process.
  * Return: the netdev, an error pointer of -EOPNOTSUPP if the HCA does not accelerate, or
@@ -85,7 +86,20 @@ struct net_device *ipoib_accel_alloc_netdev(struct ib_device *ca, u32 port,
 			       ipoib_intf_setup,
 			       min_t(size_t, params.txqs, ACCEL_TXQ_MAX),
 			       params.rxqs);
-	return dev ?: ERR_PTR(-ENOMEM);
+	if (!dev)
+		return ERR_PTR(-ENOMEM);
+	((struct rdma_netdev *)netdev_priv(dev))->hca = ca;
+	return dev;
+}
+
+/**
+ * ipoib_accel_is_for - is a netdev from ipoib_accel_alloc_netdev()
+ * @dev: netdev for an interface, not registered yet, all zero otherwise
+ * @ca: HCA that it has to be for
+ */
+bool ipoib_accel_is_for(const struct net_device *dev, const struct ib_device *ca)
+{
+	return ((const struct rdma_netdev *)netdev_priv(dev))->hca == ca;
 }
 
 static int accel_open_hca(struct ipoib_intf *intf)
@@ -364,6 +378,10 @@ int ipoib_accel_open(struct net_device *dev)
 	struct ipoib_intf *intf = ipoib_priv(dev);
 	int err;
 
+	/* The HCA may share its parent's queues, as mlx5 does. */
+	if (intf->parent && !netif_running(intf->parent->dev))
+		netdev_info(dev, "%s is down: the HCA may receive nothing for this interface until it is up\n",
+			    intf->parent->dev->name);
 	err = accel_open_hca(intf);
 	if (err)
 		return err;
@@ -395,6 +413,25 @@ static void accel_drop(struct net_device *dev, struct sk_buff *skb,
 	dev_kfree_skb_any_reason(skb, reason);
 }
 
+static netdev_tx_t accel_no_xmit(struct sk_buff *skb, struct net_device *dev)
+{
+	return NETDEV_TX_OK;
+}
+
+static const struct net_device_ops accel_no_more_ops = {
+	.ndo_start_xmit = accel_no_xmit,
+};
+
+/*
+ * The HCA is told of each packet at once. What it is told to expect more after, it may leave
+ * until more has come (netdev_xmit_more()), and of the next packet of the stack nobody knows
+ * yet whether it is one for the HCA: it may have to wait for its address, or be too long.
+ */
+static void accel_no_more(struct sk_buff *skb, struct net_device *dev)
+{
+	__netdev_start_xmit(&accel_no_more_ops, skb, dev, false);
+}
+
 /* The HCA copies the address; it consumes the packet whatever it returns. */
 static void accel_send(struct ipoib_intf *intf, struct ipoib_dest *dest,
 		       struct sk_buff *skb)
@@ -409,6 +446,7 @@ static void accel_send(struct ipoib_intf *intf, struct ipoib_dest *dest,
 		return;
 	}
 	ipoib_note_use(&dest->used);
+	accel_no_more(skb, intf->dev);
 	accel_rn(intf)->send(intf->dev, skb, dest->ah->ah, qpn);
 }
 

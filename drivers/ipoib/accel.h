@@ -38,6 +38,7 @@ struct ipoib_accel {
 struct net_device *ipoib_accel_alloc_netdev(struct ib_device *ca, u32 port,
 					    const char *name,
 					    unsigned char name_assign_type);
+bool ipoib_accel_is_for(const struct net_device *dev, const struct ib_device *ca);
 int ipoib_accel_init(struct ipoib_intf *intf);
 void ipoib_accel_exit(struct ipoib_intf *intf);
 

@@ -29,8 +29,9 @@ static int child_check(const struct ipoib_intf *parent, u16 pkey,
 
 /**
  * ipoib_child_register - make a netdev a child
- * @dev: from ipoib_intf_setup(), not registered yet
- * @parent: interface of the same port, not accelerated
+ * @dev: from ipoib_intf_setup(), not registered yet; from ipoib_accel_alloc_netdev() if @parent
+ *	is accelerated
+ * @parent: interface of the same port
  * @pkey: P_Key of the partition; membership does not matter
  * @extack: why not
  *
@@ -50,7 +51,7 @@ int ipoib_child_register(struct net_device *dev, struct ipoib_intf *parent,
 	if (err)
 		return err;
 	err = ipoib_intf_register(dev, parent->hca, parent->port,
-				  pkey | IPOIB_PKEY_FULL_MEMBER, parent, false);
+				  pkey | IPOIB_PKEY_FULL_MEMBER, parent, !!parent->accel);
 	if (err)
 		NL_SET_ERR_MSG(extack, "the interface cannot be made");
 	return err;

@@ -4,9 +4,11 @@
  * pkey 0x8001 mode connected umcast 1. The interfaces of the ports are of this
  * kind as well; they can be changed so, but come and go with their HCA alone.
  */
+#include <linux/nsproxy.h>
 #include <linux/rtnetlink.h>
 #include <net/rtnetlink.h>
 
+#include "accel.h"
 #include "ipoib.h"
 #include "mcast.h"
 #include "newlink.h"
@@ -61,25 +63,31 @@ static void link_ignore_address(struct net_device *dev, struct nlattr *tb[],
 	dev->addr_assign_type = NET_ADDR_PERM;
 }
 
+/* None have been chosen. */
+static bool link_has_queues(unsigned int tx, unsigned int rx)
+{
+	return tx == IPOIB_TXQ_MAX && rx == 1;
+}
+
 /* What a new child cannot have; @parent stands for the HCA. */
 static int link_check_new(const struct ipoib_intf *parent,
 			  const struct net_device *dev, struct nlattr *tb[],
 			  const struct nlattr *mode,
 			  struct netlink_ext_ack *extack)
 {
+	bool accelerated = ipoib_accel_is_for(dev, parent->ca);
 	int mtu_max = parent->ud_mtu_max;
 
-	/* The stack has allocated without asking the HCA how much it needs. */
-	if (parent->accel) {
-		NL_SET_ERR_MSG_ATTR(extack, tb[IFLA_LINK],
-				    "the HCA accelerates the parent, whose children are made by create_child");
-		return -EOPNOTSUPP;
-	}
 	if (link_wants_connected(mode))
 		mtu_max = max(mtu_max, ipoib_cm_mtu_max(parent));
-	if (dev->num_tx_queues != IPOIB_TXQ_MAX || dev->num_rx_queues != 1) {
+	if (!accelerated && !link_has_queues(dev->num_tx_queues, dev->num_rx_queues)) {
 		NL_SET_ERR_MSG(extack, "queues cannot be chosen here, but by ethtool -L");
 		return -EINVAL;
+	}
+	if (accelerated != !!parent->accel) {
+		NL_SET_ERR_MSG_ATTR(extack, tb[IFLA_LINK],
+				    "the HCA accelerates the parent: its children are made in a network namespace by a process of that namespace");
+		return -EOPNOTSUPP;
 	}
 	if (tb[IFLA_MTU] && nla_get_u32(tb[IFLA_MTU]) > mtu_max) {
 		NL_SET_ERR_MSG_ATTR(extack, tb[IFLA_MTU],
@@ -87,6 +95,41 @@ static int link_check_new(const struct ipoib_intf *parent,
 		return -EINVAL;
 	}
 	return link_check_mode(parent, mode, extack);
+}
+
+/* The parent, as far as the stack tells of it here: not in which namespace it is. */
+static struct ipoib_intf *link_guess_parent(struct nlattr *tb[])
+{
+	struct net *net = current->nsproxy->net_ns;
+	struct net_device *dev;
+
+	ASSERT_RTNL();
+	if (!tb[IFLA_LINK])
+		return NULL;
+	net = tb[IFLA_LINK_NETNSID] ?
+	      get_net_ns_by_id(net, nla_get_s32(tb[IFLA_LINK_NETNSID])) : get_net(net);
+	if (!net)
+		return NULL;
+	dev = __dev_get_by_index(net, nla_get_u32(tb[IFLA_LINK]));
+	put_net(net);
+	return dev ? ipoib_intf_of(dev) : NULL;
+}
+
+/*
+ * The HCA of an accelerated parent says how much room it needs, and how many queues. link_new()
+ * sees whether the parent is the one that was looked for here.
+ */
+static struct net_device *link_alloc(struct nlattr *tb[], const char *name,
+				     unsigned char name_assign_type,
+				     unsigned int num_tx_queues, unsigned int num_rx_queues)
+{
+	struct ipoib_intf *parent = link_guess_parent(tb);
+
+	if (parent && parent->accel && link_has_queues(num_tx_queues, num_rx_queues))
+		return ipoib_accel_alloc_netdev(parent->ca, parent->port, name, name_assign_type);
+	return alloc_netdev_mqs(sizeof(struct rdma_netdev), name, name_assign_type,
+				ipoib_intf_setup, num_tx_queues, num_rx_queues) ?:
+	       ERR_PTR(-ENOMEM);
 }
 
 static int link_new(struct net_device *dev, struct rtnl_newlink_params *params,
@@ -192,8 +235,7 @@ static struct net *link_get_net(const struct net_device *dev)
 struct rtnl_link_ops ipoib_link_ops = {
 	.kind = "ipoib",
 	.netns_refund = true,
-	.priv_size = sizeof(struct rdma_netdev),
-	.setup = ipoib_intf_setup,
+	.alloc = link_alloc,
 	.maxtype = IFLA_IPOIB_MAX,
 	.policy = link_policy,
 	.newlink = compat_op(NEWLINK_PARAMS, link_new),

@@ -252,6 +252,28 @@ static void what_is_not_sent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dropped(), 3ULL);
 }
 
+static const struct net_device_ops xmit_ops = {
+	.ndo_start_xmit = ipoib_accel_start_xmit,
+};
+
+/* What follows a packet need not come to the HCA, which would wait for it. */
+static void no_packet_waits_for_another(struct kunit *test)
+{
+	union ib_gid gid = world_gid(1), other = world_gid(2);
+	struct net_device *dev = world->intf->dev;
+
+	KUNIT_ASSERT_EQ(test, open_intf(), 0);
+	xmit(world_packet(test, &gid, 0x77, 64));
+	set_ah(test, &gid);
+	local_bh_disable();
+	__netdev_start_xmit(&xmit_ops, world_packet(test, &gid, 0x77, 64), dev, true);
+	__netdev_start_xmit(&xmit_ops, world_packet(test, &other, 0x77, 64), dev, false);
+	local_bh_enable();
+	KUNIT_EXPECT_EQ(test, hca.sent, 1U);
+	KUNIT_EXPECT_EQ(test, hca.left, 0U);
+	ipoib_dest_drop_pending(world->intf, dest_of(&other));
+}
+
 static void queue_that_stalls(struct kunit *test)
 {
 	struct ipoib_intf *intf = world->intf;
@@ -351,6 +373,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(sent_with_handle_and_number),
 	KUNIT_CASE(what_waited_goes_through_the_stack),
 	KUNIT_CASE(what_is_not_sent),
+	KUNIT_CASE(no_packet_waits_for_another),
 	KUNIT_CASE(queue_that_stalls),
 	KUNIT_CASE(mtu_that_the_hca_refuses),
 	KUNIT_CASE(no_time_stamps),

@@ -33,6 +33,7 @@ static void fake_assert_locked(void);
 
 /* What the HCA has been told. */
 static struct {
+	u32 left;		/* packets that it may leave until more has come */
 	size_t txqs;
 	int bad_params;
 	int bad_init;
@@ -215,6 +216,7 @@ static void hca_set_id(struct net_device *dev, int id)
 static int hca_send(struct net_device *dev, struct sk_buff *skb, struct ib_ah *ah, u32 qpn)
 {
 	hca.sent++;
+	hca.left += netdev_xmit_more();
 	hca.ah = ah;
 	hca.qpn = qpn;
 	hca.len = skb->len;

@@ -77,7 +77,8 @@ pings 10.0.0.2 4000
 ip link set ib0 mtu 2044
 
 step "refused"
-refused "accelerates the parent" ip link add link ib0 name ib0.8001 type ipoib pkey 0x8001
+refused "queues cannot be chosen" ip link add link ib0 name ib0.8001 numtxqueues 4 type ipoib pkey 0x8001
+refused "no connected mode" ip link add link ib0 name ib0.8001 type ipoib pkey 0x8001 mode connected
 refused "no connected mode" ip link set ib0 type ipoib mode connected
 refused "" into /sys/class/net/ib0/mode connected
 refused "queues are not to be set" ethtool -C ib0 rx-usecs 10 rx-frames 10
@@ -104,8 +105,26 @@ ip link set ib0.8001 up
 wait_for 30 ping -c 1 -W 1 10.1.0.2
 pings 10.1.0.2 1400
 into /sys/class/net/ib0/delete_child 0x8001
-into $MAKE 0x8001
+
+step "a child by netlink"
+ip link add link ib0 name ib0.8001 type ipoib pkey 0x8001 umcast 1
+accelerated ib0.8001 || fail "the child is not the HCA's"
+[[ $(cat /sys/class/net/ib0.8001/umcast) == 1 ]] || fail "umcast is not set"
+ip address add 10.1.0.1/24 dev ib0.8001
+ip link set ib0.8001 up
+wait_for 30 ping -c 1 -W 1 10.1.0.2
+pings 10.1.0.2 1400
+ip link delete ib0.8001
+
+step "a container's interface, as a plugin of Kubernetes makes it"
 ip netns add n2
+"$STACK/cni.py" ib0 n2 eth0
+accelerated ip netns exec n2 eth0 || fail "the container's interface is not the HCA's"
+ip -n n2 address add 10.0.0.3/24 dev eth0
+wait_for 30 ip netns exec n2 ping -c 1 -W 1 10.0.0.2
+wait_for 30 ping -c 1 -W 1 10.0.0.2
+ip -n n2 link delete eth0
+into $MAKE 0x8001
 ip link set ib0.8001 netns n2
 ip netns exec n2 ip address add 10.1.0.1/24 dev ib0.8001
 ip netns exec n2 ip link set ib0.8001 up
