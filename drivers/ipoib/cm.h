@@ -37,7 +37,7 @@
  * as datagrams; requests are refused. And those with one port, which may have many interfaces.
  */
 #define IPOIB_CONNS_MAX		8192
-#define IPOIB_CONNS_PORT_MAX	256
+#define IPOIB_CONNS_PORT_MAX	2048
 
 struct ipoib_cm;
 

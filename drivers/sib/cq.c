@@ -66,6 +66,9 @@ int sib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		return -EOPNOTSUPP;
 	if (!cqe)
 		return -EINVAL;
+	err = sib_fault_command(&dev->fault);
+	if (err)
+		return err;
 	cq->share = sib_share_of(udata);
 	if (sib_limit_take(limit, cq->share, SIB_KIND_CQ))
 		return -ENOMEM;

@@ -63,6 +63,8 @@ static int sib_query_port(struct ib_device *ibdev, u32 port_num, struct ib_port_
 	struct sib_sma *sma = &to_sib(ibdev)->port.sma;
 	unsigned long flags;
 
+	if (sib_fault_is_fatal(&to_sib(ibdev)->fault))
+		return -EIO;
 	spin_lock_irqsave(&sma->lock, flags);
 	attr->state = sma->state;
 	attr->phys_state = sma->phys;

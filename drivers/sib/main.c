@@ -228,6 +228,7 @@ static void entry_registered(struct sib_entry *entry)
 		entry->registered = true;
 		entry->debugfs = debugfs_create_dir(dev_name(&entry->dev->ibdev.dev), sib_debugfs);
 		sib_loss_show(&entry->dev->port.loss, entry->debugfs);
+		sib_fault_show(entry->dev, entry->debugfs);
 		if (entry->doomed)
 			queue_work(sib_wq, &entry->unreg);
 		else if (rtnl_dereference(entry->dev->port.lower))	/* not on its way out */

@@ -104,6 +104,9 @@ int sib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 	struct sib_mcast *mc;
 	int err;
 
+	err = sib_fault_command(&dev->fault);
+	if (err)
+		return err;
 	mc = kzalloc(sizeof(*mc), GFP_KERNEL_ACCOUNT);
 	if (!mc)
 		return -ENOMEM;

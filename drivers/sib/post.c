@@ -294,6 +294,10 @@ int sib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	void *fetched = NULL;
 	int err;
 
+	if (sib_fault_is_fatal(&to_sib(ibqp->device)->fault)) {
+		*bad = wr;
+		return -EIO;
+	}
 	if (!qp->mem.kernel) {
 		fetched = fetch_inline(qp, wr);
 		if (IS_ERR(fetched)) {

@@ -133,6 +133,8 @@ int sib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_ud
 	qp->share = sib_share_of(udata);
 	err = init_check(dev->profile, init);
 	if (!err)
+		err = sib_fault_command(&dev->fault);
+	if (!err)
 		err = sib_limit_take(&dev->limit, qp->share, SIB_KIND_QP);
 	if (err)
 		return err;
@@ -233,7 +235,7 @@ static void finish_flush(struct sib_port *port, struct sib_qp *qp)
  * @mask: which of them
  * @udata: unused
  *
- * Context: process. Return: 0, -EINVAL or -EOPNOTSUPP, with the QP unchanged.
+ * Context: process. Return: 0, -EINVAL, -EOPNOTSUPP or -EIO, with the QP unchanged.
  */
 int sib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata)
 {
@@ -243,6 +245,10 @@ int sib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct 
 	unsigned long flags;
 	int err;
 
+	/* What takes a queue pair away needs no HCA. */
+	err = sib_fault_command(&to_sib(ibqp->device)->fault);
+	if (err && !(mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET))
+		return err;
 	finish_flush(port, qp);
 	spin_lock_bh(&port->lock);
 	lock_attr(qp, &flags);

@@ -54,6 +54,10 @@ int sib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	bool flush = false;
 	int err = -EINVAL;
 
+	if (sib_fault_is_fatal(&to_sib(ibqp->device)->fault)) {
+		*bad = wr;
+		return -EIO;
+	}
 	spin_lock_irqsave(&qp->rq.ring.lock, flags);
 	if (qp->attr.qp_state == IB_QPS_RESET || qp->srq) {
 		*bad = wr;
@@ -93,6 +97,10 @@ int sib_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 	unsigned long flags;
 	int err;
 
+	if (sib_fault_is_fatal(&to_sib(ibsrq->device)->fault)) {
+		*bad = wr;
+		return -EIO;
+	}
 	spin_lock_irqsave(&srq->rq.ring.lock, flags);
 	err = post_list(&srq->rq.ring, wr, refused_by_profile(srq, wr), bad);
 	spin_unlock_irqrestore(&srq->rq.ring.lock, flags);

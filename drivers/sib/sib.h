@@ -35,6 +35,7 @@
 #include <rdma/ib_mad.h>
 #include <rdma/ib_verbs.h>
 
+#include "fault.h"
 #include "limit.h"
 #include "link.h"
 #include "loss.h"
@@ -267,6 +268,7 @@ struct sib_entry;
  * @mem: its memory regions
  * @limit: its objects
  * @profile: the HCA that it is like
+ * @fault: what is wrong with it
  * @vectors: completion vectors, of which it has @profile->vectors
  */
 struct sib_dev {
@@ -276,6 +278,7 @@ struct sib_dev {
 	struct sib_mem mem;
 	struct sib_limit limit;
 	const struct sib_profile *profile;
+	struct sib_fault fault;
 	struct sib_vector vectors[SIB_VECTORS_MAX];
 };
 

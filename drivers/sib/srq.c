@@ -23,6 +23,9 @@ int sib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct i
 	if (!init->attr.max_wr || init->attr.max_wr > dev->profile->max_srq_wr ||
 	    init->attr.max_sge > dev->profile->max_srq_sge)
 		return -EINVAL;
+	err = sib_fault_command(&dev->fault);
+	if (err)
+		return err;
 	srq->mem.mem = &dev->mem;
 	srq->mem.pd = ibsrq->pd;
 	srq->mem.kernel = !udata;

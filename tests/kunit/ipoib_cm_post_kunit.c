@@ -141,7 +141,7 @@ static void what_is_refused_is_posted_again(struct kunit *test)
 		hca.takes = SLOTS;
 		for (polls = 0; polls < SLOTS && rxq->refused != IPOIB_CM_NO_SLOT; polls++)
 			ipoib_cm_post_refused(rxq);
-		KUNIT_EXPECT_EQ_MSG(test, have_once(), (u32)SLOTS, "of a list, %u are taken", takes);
+		KUNIT_EXPECT_EQ_MSG(test, have_once(), (u32)SLOTS, "%u taken of a list", takes);
 	}
 }
 

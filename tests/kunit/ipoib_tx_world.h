@@ -35,7 +35,7 @@ static struct {
 	struct ib_cq *wc_cq;	/* whose completions are due */
 	struct ib_qp qps[IPOIB_TXQ_MAX + 1];	/* the last is that of a connection */
 	u32 queues;		/* that the HCA gives */
-	u32 ring_max;		/* requests that a send queue has at most, 0: whatever is asked for */
+	u32 ring_max;		/* requests that a send queue has at most; 0: no limit */
 	u64 posted[64];		/* wr_id, in order */
 	u32 posts;
 	u16 queue[64];
