@@ -72,7 +72,7 @@ echo 1 >$TRACING/events/ipoib/enable
 [[ $(bytes_min ib0) == 0 ]] || fail "limit_min at the start"
 mode 1 connected
 [[ $(bytes_min ib0) == 1048576 ]] || fail "limit_min in connected mode"
-[[ $(cat /sys/class/net/ib0/mtu) == 4092 ]] || fail "the mode has changed the MTU"
+[[ $(cat /sys/class/net/ib0/mtu) == "$UD_MTU" ]] || fail "the mode has changed the MTU"
 mode 2 connected
 ip link set ib0 mtu 65520
 "${N[@]}" ip link set ib1 mtu 65520
@@ -118,11 +118,11 @@ ip -o monitor link >/run/monitor &
 MONITOR=$!
 wait_for 10 hears_of lo
 mode 1 datagram
-wait_for 10 grep -q 'ib0.*mtu 4092' /run/monitor
+wait_for 10 grep -q "ib0.*mtu $UD_MTU" /run/monitor
 kill $MONITOR
 wait $MONITOR || true
 [[ $(bytes_min ib0) == 0 ]] || fail "limit_min in datagram mode"
-[[ $(cat /sys/class/net/ib0/mtu) == 4092 ]] || fail "MTU in datagram mode"
+[[ $(cat /sys/class/net/ib0/mtu) == "$UD_MTU" ]] || fail "MTU in datagram mode"
 ping -q -c 3 -i 0.02 -W 5 -s 20000 10.0.0.2 >/run/ping || fail "mixed: $(cat /run/ping)"
 mode 1 connected
 [[ $(cat /sys/class/net/ib0/mtu) == 65520 ]] || fail "the MTU set by hand is lost"

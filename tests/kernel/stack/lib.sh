@@ -14,7 +14,11 @@ exec {NEVER}<> <(:)     # nothing ever comes
 HCA=${HCA:-sib}
 # Of partitions, as OpenSM has it: no port may have less
 IB_MTU=5
-[[ $HCA != mthca ]] || IB_MTU=4
+export UD_MTU=4092     # of interfaces in it
+if [[ $HCA == mthca ]]; then
+	IB_MTU=4
+	UD_MTU=2044
+fi
 
 
 fail() {

@@ -15,7 +15,7 @@ stack_up
 limit=$(cat $LIMITS/limit)
 head -c 8M /dev/urandom >/run/sent
 sum=$(sha256sum </run/sent)
-for mtu in 4092 2044 1500 1280 4092; do
+for mtu in $UD_MTU 2044 1500 1280 $UD_MTU; do
 	step "transfer at MTU $mtu"
 	ip link set ib0 mtu $mtu
 	"${N[@]}" ip link set ib1 mtu $mtu
@@ -30,8 +30,12 @@ step "iperf3"
 "${N[@]}" iperf3 -s -1 >/dev/null &
 wait_for 10 "${N[@]}" bash -c 'ss -Hltn | grep -q :5201'
 iperf3 -c 10.0.0.2 -t 2 -P 4 | tail -n 3
-step "byte queue limits"
-wait_for 10 all_completed
-(($(cat $LIMITS/limit) > limit)) || fail "the limit is still $limit"
-echo "limit first $limit, now $(cat $LIMITS/limit)"
+if [[ $HCA == mlx5-enhanced ]]; then
+	echo "byte queue limits: sib's own netdev has none"
+else
+	step "byte queue limits"
+	wait_for 10 all_completed
+	(($(cat $LIMITS/limit) > limit)) || fail "the limit is still $limit"
+	echo "limit first $limit, now $(cat $LIMITS/limit)"
+fi
 stack_down
