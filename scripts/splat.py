@@ -100,6 +100,8 @@ HEADLINES = [(kind, re.compile(pattern)) for kind, pattern in (
     ("panic", r"Kernel panic - not syncing"),
     ("net-debug", r"(?:DEBUG_NET_WARN_ON|skb_assert_len|\S+: caps=\(0x)"),
     ("net-debug", r"(?:hw csum failure|\S+: hw csum failure)"),
+    # of the IOMMU of a HCA of sib whose memory has to be mapped (dma=mapped)
+    ("dma", r"sib: \S+: DMA: "),
     ("warn", r"WARNING: CPU: \d+ PID: "),
     ("warn", r"WARNING: "),
     ("bug", r"BUG: "),

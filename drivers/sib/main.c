@@ -21,6 +21,7 @@
 #include <linux/slab.h>
 #include <rdma/rdma_netlink.h>
 
+#include "dma.h"
 #include "sib.h"
 
 static unsigned int hello_timeout = 1000;
@@ -40,7 +41,9 @@ MODULE_PARM_DESC(guid,
  * @list: link in sib_entries
  * @dev: the device; the entry holds a reference on its struct device
  * @parent: the virtual device it is on, as an HCA is on a PCI device: below it
- *	programs look for the net devices that belong to the HCA
+ *	programs look for the net devices that belong to the HCA. If memory has to be
+ *	mapped, it is mapped for this device
+ * @dma: what is mapped, NULL if nothing has to be
  * @debugfs: its folder, named as the device was when it was made; NULL before
  *	@registered
  * @registered: ib_register_device() has succeeded
@@ -50,12 +53,13 @@ MODULE_PARM_DESC(guid,
  * @reap: gives back what the entry has
  * @users: the device itself, until @reap, and sib_newlink(); frees the entry
  *
- * All but @dev, @parent and @users are guarded by sib_entries_lock.
+ * All but @dev, @parent, @dma and @users are guarded by sib_entries_lock.
  */
 struct sib_entry {
 	struct list_head list;
 	struct sib_dev *dev;
 	struct platform_device *parent;
+	struct sib_dma *dma;
 	struct dentry *debugfs;
 	bool registered;
 	bool doomed;
@@ -94,6 +98,7 @@ static void entry_reap(struct work_struct *work)
 	mutex_unlock(&sib_entries_lock);
 	cancel_work_sync(&entry->unreg);
 	debugfs_remove_recursive(entry->debugfs);
+	sib_dma_close(entry->dma);
 	platform_device_unregister(entry->parent);
 	put_device(&ibdev->dev);
 	entry_put(entry);
@@ -184,6 +189,9 @@ static struct sib_entry *entry_new(const char *name, __be64 guid)
 							NULL, 0);
 	if (IS_ERR(entry->parent))
 		goto err_parent;
+	entry->dma = sib_dma_open(&entry->parent->dev, name);
+	if (IS_ERR(entry->dma))
+		goto err_dma;
 	entry->dev = ib_alloc_device(sib_dev, ibdev);
 	if (!entry->dev)
 		goto err_dev;
@@ -194,10 +202,13 @@ static struct sib_entry *entry_new(const char *name, __be64 guid)
 	entry->dev->ibdev.dev.parent = &entry->parent->dev;
 	get_device(&entry->dev->ibdev.dev);
 	sib_device_init(entry->dev, name, guid);
+	entry->dev->mem.dma = entry->dma;
 	entry->dev->port.link.cfg.timeout = clamp(READ_ONCE(hello_timeout), 20U, 60000U);
 	return entry;
 
 err_dev:
+	sib_dma_close(entry->dma);
+err_dma:
 	platform_device_unregister(entry->parent);
 err_parent:
 	kfree(entry);
@@ -229,6 +240,7 @@ static void entry_registered(struct sib_entry *entry)
 		entry->debugfs = debugfs_create_dir(dev_name(&entry->dev->ibdev.dev), sib_debugfs);
 		sib_loss_show(&entry->dev->port.loss, entry->debugfs);
 		sib_fault_show(entry->dev, entry->debugfs);
+		sib_dma_show(entry->dma, dev_name(&entry->dev->ibdev.dev), entry->debugfs);
 		if (entry->doomed)
 			queue_work(sib_wq, &entry->unreg);
 		else if (rtnl_dereference(entry->dev->port.lower))	/* not on its way out */
@@ -258,7 +270,7 @@ static int sib_newlink(const char *name, struct net_device *lower)
 	err = ib_device_set_netdev(ibdev, lower, 1);
 	if (err)
 		goto err_dealloc;
-	err = ib_register_device(ibdev, name, NULL);
+	err = ib_register_device(ibdev, name, entry->dma ? &entry->parent->dev : NULL);
 	if (err)
 		goto err_dealloc;
 	entry_registered(entry);
@@ -387,6 +399,7 @@ static void __exit sib_exit(void)
 	ib_unregister_client(&sib_mad_client);
 	destroy_workqueue(sib_wq);
 	sib_vectors_stop();
+	sib_dma_exit();
 	debugfs_remove_recursive(sib_debugfs);
 }
 

@@ -9,6 +9,7 @@
 #include <linux/random.h>
 #include <net/checksum.h>
 
+#include "dma.h"
 #include "mem.h"
 
 #ifdef CONFIG_HIGHMEM
@@ -91,22 +92,27 @@ static struct sib_mr *find_range(const struct sib_mem_ctx *ctx, u32 key, u64 va,
 	return mr;
 }
 
+/* By which a region's pages are mapped, NULL if their addresses are the kernel's */
+static struct sib_dma *dma_of(const struct sib_mem_ctx *ctx, const struct sib_mr *mr)
+{
+	return mr->kind == SIB_MR_USER ? NULL : ctx->mem->dma;
+}
+
 /*
- * Kernel address of a byte within a region, and how many follow it there. NULL
- * where there is no memory: a DMA region reaches over holes.
+ * Address of a byte within a region, and how many follow it there. 0 where there is no
+ * memory: a DMA region reaches over holes.
  */
-static void *mr_at(const struct sib_mr *mr, u64 va, u32 *n)
+static u64 mr_at(const struct sib_mem_ctx *ctx, const struct sib_mr *mr, u64 va, u32 *n)
 {
 	u64 off = va - mr->iova + mr->first;
 	u64 mask = (1ULL << mr->shift) - 1;
-	void *p;
 
+	if (!mr->pages && dma_of(ctx, mr))
+		return va;
 	*n = min_t(u64, *n, mask + 1 - (off & mask));
-	if (!mr->pages) {
-		p = (void *)(uintptr_t)va;
-		return virt_addr_valid(p) ? p : NULL;
-	}
-	return mr->pages[off >> mr->shift] + (off & mask);
+	if (!mr->pages)
+		return virt_addr_valid((void *)(uintptr_t)va) ? va : 0;
+	return (uintptr_t)mr->pages[off >> mr->shift] + (off & mask);
 }
 
 /*
@@ -148,33 +154,69 @@ static void give(void *to, const void *from, u32 n, u32 off, __wsum *sum)
 	*sum = csum_block_add(*sum, part, off);
 }
 
-/* Copy out of a region to @to + @off; returns -EACCES where there is no memory. */
-static int mr_read(const struct sib_mr *mr, u64 va, void *to, u32 off, u32 len, __wsum *sum)
+/* Copy from an address, which is one of the kernel's without a table of mappings. */
+static int give_at(struct sib_dma *dma, u64 addr, void *to, u32 n, u32 off, __wsum *sum)
 {
+	unsigned long flags;
 	const void *p;
+
+	if (!dma) {
+		give(to, (void *)(uintptr_t)addr, n, off, sum);
+		return 0;
+	}
+	xa_lock_irqsave(&dma->maps, flags);
+	p = sib_dma_at(dma, addr, n, DMA_TO_DEVICE);
+	if (p)
+		give(to, p, n, off, sum);
+	xa_unlock_irqrestore(&dma->maps, flags);
+	return p ? 0 : -EACCES;
+}
+
+/* Copy to one */
+static int take_at(struct sib_dma *dma, u64 addr, struct source *from, u32 n)
+{
+	unsigned long flags;
+	int err = -EACCES;
+	void *p;
+
+	if (!dma)
+		return take(from, (void *)(uintptr_t)addr, n);
+	xa_lock_irqsave(&dma->maps, flags);
+	p = sib_dma_at(dma, addr, n, DMA_FROM_DEVICE);
+	if (p)
+		err = take(from, p, n);
+	xa_unlock_irqrestore(&dma->maps, flags);
+	return err;
+}
+
+/* Copy out of a region to @to + @off; returns -EACCES where there is no memory. */
+static int mr_read(const struct sib_mem_ctx *ctx, const struct sib_mr *mr, u64 va, void *to,
+		   u32 off, u32 len, __wsum *sum)
+{
+	u64 addr;
 	u32 n;
 
 	for (; len; len -= n) {
 		n = len;
-		p = mr_at(mr, va, &n);
-		if (!p)
+		addr = mr_at(ctx, mr, va, &n);
+		if (!addr || give_at(dma_of(ctx, mr), addr, to, n, off, sum))
 			return -EACCES;
-		give(to, p, n, off, sum);
 		va += n;
 		off += n;
 	}
 	return 0;
 }
 
-static int mr_write(const struct sib_mr *mr, u64 va, struct source *from, u32 len)
+static int mr_write(const struct sib_mem_ctx *ctx, const struct sib_mr *mr, u64 va,
+		    struct source *from, u32 len)
 {
-	void *p;
+	u64 addr;
 	u32 n;
 
 	for (; len; len -= n) {
 		n = len;
-		p = mr_at(mr, va, &n);
-		if (!p || take(from, p, n))
+		addr = mr_at(ctx, mr, va, &n);
+		if (!addr || take_at(dma_of(ctx, mr), addr, from, n))
 			return -EACCES;
 		va += n;
 	}
@@ -213,10 +255,11 @@ int sib_sge_gather(const struct sib_mem_ctx *ctx, const struct ib_sge *sge, u32 
 		}
 		n = min(sge->length - skip, len - off);
 		if (is_local_dma(ctx, sge)) {
-			give(to, (void *)(uintptr_t)(sge->addr + skip), n, off, sum);
+			if (give_at(ctx->mem->dma, sge->addr + skip, to, n, off, sum))
+				return -EACCES;
 		} else {
 			mr = find_range(ctx, sge->lkey, sge->addr + skip, n, 0);
-			if (!mr || mr_read(mr, sge->addr + skip, to, off, n, sum))
+			if (!mr || mr_read(ctx, mr, sge->addr + skip, to, off, n, sum))
 				return -EACCES;
 		}
 		off += n;
@@ -238,12 +281,12 @@ static int sge_fill(const struct sib_mem_ctx *ctx, const struct ib_sge *sge, u32
 		}
 		n = min(sge->length - skip, len);
 		if (is_local_dma(ctx, sge)) {
-			if (take(from, (void *)(uintptr_t)(sge->addr + skip), n))
+			if (take_at(ctx->mem->dma, sge->addr + skip, from, n))
 				return -EACCES;
 		} else {
 			mr = find_range(ctx, sge->lkey, sge->addr + skip, n,
 					IB_ACCESS_LOCAL_WRITE);
-			if (!mr || mr_write(mr, sge->addr + skip, from, n))
+			if (!mr || mr_write(ctx, mr, sge->addr + skip, from, n))
 				return -EACCES;
 		}
 		len -= n;
@@ -326,7 +369,7 @@ int sib_mem_read(const struct sib_mem_ctx *ctx, u32 rkey, u64 va, void *to, u32 
 	if (!len)
 		return 0;
 	mr = find_range(ctx, rkey, va, len, IB_ACCESS_REMOTE_READ);
-	return mr ? mr_read(mr, va, to, 0, len, sum) : -EACCES;
+	return mr ? mr_read(ctx, mr, va, to, 0, len, sum) : -EACCES;
 }
 
 /**
@@ -349,7 +392,17 @@ int sib_mem_write(const struct sib_mem_ctx *ctx, u32 rkey, u64 va, struct sk_buf
 	if (!len)
 		return 0;
 	mr = find_range(ctx, rkey, va, len, IB_ACCESS_REMOTE_WRITE);
-	return mr ? mr_write(mr, va, &from, len) : -EACCES;
+	return mr ? mr_write(ctx, mr, va, &from, len) : -EACCES;
+}
+
+/* An address that the consumer chose need not be aligned as its memory is. */
+static int atomic_at(void *p, bool cmp_swap, u64 swap_add, u64 compare, u64 *orig)
+{
+	if (!p || !IS_ALIGNED((uintptr_t)p, sizeof(atomic64_t)))
+		return -EACCES;
+	*orig = cmp_swap ? atomic64_cmpxchg(p, compare, swap_add) :
+			   atomic64_fetch_add(swap_add, p);
+	return 0;
 }
 
 /**
@@ -370,21 +423,26 @@ int sib_mem_atomic(const struct sib_mem_ctx *ctx, u32 rkey, u64 va, bool cmp_swa
 		   u64 swap_add, u64 compare, u64 *orig)
 {
 	u32 n = sizeof(*orig);
+	struct sib_dma *dma;
 	struct sib_mr *mr;
-	atomic64_t *p;
+	unsigned long flags;
+	u64 addr;
+	int err;
 
 	if (!IS_ALIGNED(va, sizeof(*orig)))
 		return -EINVAL;
 	mr = find_range(ctx, rkey, va, sizeof(*orig), IB_ACCESS_REMOTE_ATOMIC);
 	if (!mr)
 		return -EACCES;
-	p = mr_at(mr, va, &n);
-	/* an address the consumer chose need not be aligned as its memory is */
-	if (!p || !IS_ALIGNED((uintptr_t)p, sizeof(*p)))
-		return -EACCES;
-	*orig = cmp_swap ? atomic64_cmpxchg(p, compare, swap_add) :
-			   atomic64_fetch_add(swap_add, p);
-	return 0;
+	addr = mr_at(ctx, mr, va, &n);
+	dma = dma_of(ctx, mr);
+	if (!addr || !dma)
+		return atomic_at((void *)(uintptr_t)addr, cmp_swap, swap_add, compare, orig);
+	xa_lock_irqsave(&dma->maps, flags);
+	err = atomic_at(sib_dma_at(dma, addr, n, DMA_BIDIRECTIONAL), cmp_swap, swap_add,
+			compare, orig);
+	xa_unlock_irqrestore(&dma->maps, flags);
+	return err;
 }
 
 /**

@@ -6,8 +6,9 @@
  *
  * A key is a region's index in the table, shifted by 8, and a variant of 8 bits;
  * L_Key and R_Key of a region are the same number. The device's local DMA key
- * names no region: with it, kernel consumers pass kernel addresses, which are
- * not checked; nobody else may use it.
+ * names no region: with it, kernel consumers pass DMA addresses; nobody else may
+ * use it. Those are kernel addresses, which are not checked, or, if the device has
+ * its memory mapped, those of its table of mappings (dma.h).
  *
  * Context: functions with a &struct sib_mem_ctx are called with the table's
  * users serialised, port->lock held. A region leaves the table and the lock is
@@ -27,10 +28,11 @@
 /* Pages of a region for fast registration */
 #define SIB_MAX_FAST_REG	512
 
+struct sib_dma;
 struct sib_share;
 
 enum sib_mr_kind {
-	SIB_MR_DMA,	/* all of the kernel's memory, address is kernel address */
+	SIB_MR_DMA,	/* all of the kernel's memory, by DMA addresses */
 	SIB_MR_USER,	/* pinned pages of a process */
 	SIB_MR_FAST,	/* for fast registration */
 };
@@ -49,7 +51,8 @@ enum sib_mr_kind {
  * @length: bytes; @iova + @length does not wrap
  * @first: offset of its first byte in the first page
  * @shift: log2 of the page size
- * @pages: kernel addresses of its pages, NULL for SIB_MR_DMA
+ * @pages: kernel addresses of its pages, DMA addresses if it is for fast registration;
+ *	NULL for SIB_MR_DMA
  * @num_pages: entries used, SIB_MR_FAST: set by the consumer before it posts a
  *	registration request
  * @max_pages: entries there are
@@ -80,10 +83,12 @@ struct sib_mr {
  * struct sib_mem - a device's regions
  * @mrs: by key >> 8; own lock for changes, see above for use
  * @next: where the search for a free index starts; guarded by the lock of @mrs
+ * @dma: what is mapped, NULL if DMA addresses are kernel addresses
  */
 struct sib_mem {
 	struct xarray mrs;
 	u32 next;
+	struct sib_dma *dma;
 };
 
 /**

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Verbs of memory regions. ib_core maps without a DMA device, so DMA addresses
- * are kernel virtual addresses and all memory has one (INFINIBAND_VIRT_DMA
- * excludes high memory). A user region keeps its pages pinned until it goes.
+ * Verbs of memory regions. DMA addresses are kernel virtual addresses if ib_core
+ * maps without a DMA device, and all memory has one (INFINIBAND_VIRT_DMA excludes
+ * high memory); else they are those of the table of mappings (dma.h). A user region
+ * keeps its pages pinned until it goes, and is accessed by their kernel addresses:
+ * what they were mapped for is not asked.
  */
 #include <linux/log2.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 
+#include "dma.h"
 #include "sib.h"
 #include "umem.h"
 
@@ -102,6 +105,21 @@ static int fill_pages(struct sib_mr *mr, struct ib_umem *umem)
 	return 0;
 }
 
+/* The pages of a process are shared with it, even if those of the kernel have to be mapped. */
+static struct ib_umem *pin_pages(struct ib_device *ibdev, u64 start, u64 length, int access)
+{
+	struct sib_dma *dma = to_sib(ibdev)->mem.dma;
+	struct sib_dma_pin pinning;
+	struct ib_umem *umem;
+
+	if (!dma)
+		return ib_umem_get_va(ibdev, start, length, access);
+	sib_dma_pin(dma, &pinning);
+	umem = ib_umem_get_va(ibdev, start, length, access);
+	sib_dma_unpin(dma, &pinning);
+	return umem;
+}
+
 /* Pin memory of the calling process for a region that nobody knows yet. */
 static int pin(struct ib_device *ibdev, struct sib_mr *mr, u64 start, u64 length, u64 iova,
 	       int access)
@@ -111,7 +129,7 @@ static int pin(struct ib_device *ibdev, struct sib_mr *mr, u64 start, u64 length
 
 	if (!length || iova + length < iova)
 		return -EINVAL;
-	umem = ib_umem_get_va(ibdev, start, length, access);
+	umem = pin_pages(ibdev, start, length, access);
 	if (IS_ERR(umem))
 		return PTR_ERR(umem);
 	err = fill_pages(mr, umem);

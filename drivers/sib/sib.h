@@ -26,6 +26,7 @@
  *   port->tx_lock             lists of QPs with something to send; irqsave
  *   cq->lock                  completion ring; irqsave
  *   vector->lock              CQs whose handler is due; irqsave
+ *   dma->maps (xarray's lock) mappings, and what is copied by them; irqsave
  */
 #ifndef SIB_H
 #define SIB_H

@@ -96,6 +96,9 @@ def parser():
     up.add_argument("--hca", action="append", default=[], metavar="[HOST=]PROFILE",
                     help="what the HCAs of all hosts or of one are like: mlx4, mlx5, mlx5-enhanced, "
                          "rdmavt, mthca, hostile, or sib (default); may be repeated")
+    up.add_argument("--dma", action="append", default=[], metavar="[HOST=]mapped|virtual",
+                    help="how the HCAs of all hosts or of one reach memory: as it is mapped for "
+                         "them, or by the kernel's addresses (virtual, default); may be repeated")
     up.add_argument("--ib-mtu", type=int, choices=(2048, 4096),
                     help="MTU of the InfiniBand partition (default 4096, or what all HCAs have; "
                          "IP gets 4 less)")

@@ -239,7 +239,7 @@ class Daemon:
     async def _op_status(self, _request):
         hosts = []
         for guest in self.guests.values():
-            keys = ("name", "number", "driver", "hca", "kernel", "processor", "console", "ports")
+            keys = ("name", "number", "driver", "hca", "dma", "kernel", "processor", "console", "ports")
             hosts.append({key: guest.host[key] for key in keys}
                          | {"state": guest.state, "reason": guest.reason, "pid": guest.qemu.pid,
                             "commands": len(guest.clients)})

@@ -19,6 +19,7 @@ IB_MTU_CODES = {2048: 4, 4096: 5}  # as PortInfo and partitions.conf count
 MAX_HOSTS = 16
 # What sib knows to be like (drivers/sib/profile.c)
 HCAS = ("sib", "mlx4", "mlx5", "mlx5-enhanced", "rdmavt", "mthca", "hostile")
+DMAS = ("virtual", "mapped")  # how they reach memory (drivers/sib/dma_dev.c)
 MTU_2048 = ("mthca",)     # of those, what has no longer packets
 MAX_PORTS = 8
 TAKEN = ("/dev/", "/proc/", "/run/", "/sys/")     # hosts mount something of their own there
@@ -65,6 +66,15 @@ def hcas(names, choices):
     return result
 
 
+def dmas(names, choices):
+    """How each host's HCAs reach memory."""
+    result = per_host("--dma", names, choices, DMAS[0])
+    for dma in result.values():
+        if dma not in DMAS:
+            raise LabError(f"--dma: '{dma}': one of {', '.join(DMAS)}", 1)
+    return result
+
+
 def ib_mtu(wish, chosen):
     """The MTU of the partition: no port may have less."""
     short = [hca for hca in chosen if hca in MTU_2048]
@@ -73,9 +83,10 @@ def ib_mtu(wish, chosen):
     return wish or (2048 if short else 4096)
 
 
-def _parameters(hca):
+def _parameters(hca, dma):
     """Words of a kernel's command line: modprobe takes parameters of modules from there."""
-    return "" if hca == HCAS[0] else f"sib.profile={hca}"
+    return " ".join(([f"sib.profile={hca}"] if hca != HCAS[0] else [])
+                    + ([f"sib.dma={dma}"] if dma != DMAS[0] else []))
 
 
 def drivers(names, choices):
@@ -207,6 +218,7 @@ def make(arguments, progress):
     joined = far(arguments, names)
     driver = drivers(names, arguments.driver)
     hca = hcas(names, arguments.hca)
+    dma = dmas(names, arguments.dma)
     lab = prefix()
     wired = topology(arguments.topology, names, arguments.ports,
                      len(joined["cables"]) if joined else 0)
@@ -214,8 +226,9 @@ def make(arguments, progress):
     hosts = [{"name": name, "number": int(name[1:]), "driver": driver[name],
               "kernel": kernel[name].release, "processor": kernel[name].processor,
               "cpu": arguments.cpu if kernel[name].processor == HERE else "",
-              "hca": hca[name],
-              "append": " ".join(filter(None, (kernels.words(called[name]), _parameters(hca[name]),
+              "hca": hca[name], "dma": dma[name],
+              "append": " ".join(filter(None, (kernels.words(called[name]),
+                                               _parameters(hca[name], dma[name]),
                                                arguments.append))),
               "console": str(state.logs() / f"{name}.console"),
               "ports": [_port(lab, int(name[1:]), port) for port in range(arguments.ports)]}

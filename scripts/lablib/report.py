@@ -10,7 +10,8 @@ def _host(host):
     processor = host.get("processor", HERE)
     processor = "" if processor == HERE else f"{processor}, "
     hca = "" if host.get("hca", "sib") == "sib" else f"HCA {host['hca']}, "
-    head = f"{host['name']}  {host['state']}, {processor}driver {host['driver']}, {hca}pid {host['pid']}"
+    dma = "" if host.get("dma", "virtual") == "virtual" else f"DMA {host['dma']}, "
+    head = f"{host['name']}  {host['state']}, {processor}driver {host['driver']}, {hca}{dma}pid {host['pid']}"
     if host["reason"]:
         head += f": {host['reason']}"
     lines = [head]

@@ -8,6 +8,7 @@
 #include <linux/module.h>
 #include <linux/skbuff.h>
 
+#include "dma.c"
 #include "mem.c"
 
 #define PAGES	4
@@ -376,6 +377,100 @@ static void dma_region(struct kunit *test)
 	sib_mem_del(&w->mem, &mr);
 }
 
+/* Memory that has to be mapped: @buf of @len octets, until the test is over */
+static u64 map(struct kunit *test, struct sib_dma *dma, void *buf, u32 len,
+	       enum dma_data_direction dir)
+{
+	u64 addr = sib_dma_map(dma, buf, len, dir, 0);
+
+	KUNIT_ASSERT_NE(test, addr, SIB_DMA_ERROR);
+	return addr;
+}
+
+/* The local DMA key: what is mapped, that way, and all of it */
+static void mapped_local(struct kunit *test)
+{
+	struct world *w = test->priv;
+	struct sib_dma dma = { };
+	u8 in[16] = "fifteen octets.", out[16] = { }, got[16] = { };
+	struct ib_sge sge = { .length = 16, .lkey = SIB_LKEY };
+	__wsum sum = 0;
+
+	sib_dma_init(&dma, "kunit");
+	w->mem.dma = &dma;
+	w->ctx.kernel = true;
+	sge.addr = map(test, &dma, in, 16, DMA_TO_DEVICE);
+	KUNIT_EXPECT_EQ(test, sib_sge_gather(&w->ctx, &sge, 1, 4, got, 12, &sum), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(got, in + 4, 12), 0);
+	KUNIT_EXPECT_EQ(test, dma.faults, 0U);
+	KUNIT_EXPECT_EQ(test, sib_sge_write(&w->ctx, &sge, 1, 0, got, 1), -EACCES);
+	KUNIT_EXPECT_EQ(test, dma.faults, 1U);
+	sge.length = 17;
+	KUNIT_EXPECT_EQ(test, sib_sge_gather(&w->ctx, &sge, 1, 0, got, 17, &sum), -EACCES);
+	sge.addr = (uintptr_t)in;
+	KUNIT_EXPECT_EQ(test, sib_sge_gather(&w->ctx, &sge, 1, 0, got, 1, &sum), -EACCES);
+	KUNIT_EXPECT_EQ(test, dma.faults, 3U);
+	sge.length = 16;
+	sge.addr = map(test, &dma, out, 16, DMA_FROM_DEVICE);
+	KUNIT_EXPECT_EQ(test, sib_sge_write(&w->ctx, &sge, 1, 0, in, 16), 0);
+	KUNIT_EXPECT_NE(test, memcmp(out, in, 16), 0);
+	sib_dma_unmap(&dma, sge.addr, 16, DMA_FROM_DEVICE, 0);
+	KUNIT_EXPECT_EQ(test, memcmp(out, in, 16), 0);
+	sib_dma_cleanup(&dma);
+}
+
+/* Regions: those of processes are not mapped, others are */
+static void mapped_regions(struct kunit *test)
+{
+	struct world *w = test->priv;
+	struct sib_mr mr = {
+		.kind = SIB_MR_DMA, .pd = &w->pd, .access = ALL, .valid = true,
+		.length = U64_MAX, .shift = PAGE_SHIFT,
+	};
+	u8 *buf = kunit_kzalloc(test, PAGE_SIZE, GFP_KERNEL), got[8] = { };
+	struct sib_dma dma = { };
+	void *page;
+	__wsum sum = 0;
+	u64 addr, orig = 1;
+
+	KUNIT_ASSERT_NOT_NULL(test, buf);
+	sib_dma_init(&dma, "kunit");
+	w->mem.dma = &dma;
+	KUNIT_EXPECT_EQ(test, sib_mem_read(&w->ctx, w->mr.key, IOVA, got, 8, &sum), 0);
+	KUNIT_ASSERT_EQ(test, sib_mem_add(&w->mem, &mr), 0);
+	buf[8] = 7;
+	addr = map(test, &dma, buf, 64, DMA_BIDIRECTIONAL);
+	KUNIT_EXPECT_EQ(test, sib_mem_read(&w->ctx, mr.key, addr + 8, got, 8, &sum), 0);
+	KUNIT_EXPECT_EQ(test, got[0], 7);
+	KUNIT_EXPECT_EQ(test, sib_mem_atomic(&w->ctx, mr.key, addr, false, 5, 0, &orig), 0);
+	KUNIT_EXPECT_EQ(test, orig, 0ULL);
+	KUNIT_EXPECT_EQ(test, dma.faults, 0U);
+	KUNIT_EXPECT_EQ(test, sib_mem_atomic(&w->ctx, mr.key, addr + 64, false, 5, 0, &orig),
+			-EACCES);
+	KUNIT_EXPECT_EQ(test, sib_mem_read(&w->ctx, mr.key, (uintptr_t)buf, got, 8, &sum), -EACCES);
+	KUNIT_EXPECT_EQ(test, dma.faults, 2U);
+	sib_mem_del(&w->mem, &mr);
+
+	/* fast registration has addresses of pages, of which only a part may be mapped */
+	page = (void *)(uintptr_t)(addr & PAGE_MASK);
+	mr.kind = SIB_MR_FAST;
+	mr.pages = &page;
+	mr.num_pages = 1;
+	mr.max_pages = 1;
+	mr.iova = IOVA & PAGE_MASK;
+	mr.length = PAGE_SIZE;
+	KUNIT_ASSERT_EQ(test, sib_mem_add(&w->mem, &mr), 0);
+	KUNIT_EXPECT_EQ(test, sib_mem_read(&w->ctx, mr.key, mr.iova + (addr & ~PAGE_MASK) + 8, got,
+					   8, &sum), 0);
+	KUNIT_EXPECT_EQ(test, dma.faults, 2U);
+	KUNIT_EXPECT_EQ(test, sib_mem_read(&w->ctx, mr.key, mr.iova, got, 8, &sum),
+			offset_in_page(buf) ? -EACCES : 0);
+	sib_mem_del(&w->mem, &mr);
+	sib_dma_unmap(&dma, addr, 64, DMA_BIDIRECTIONAL, 0);
+	KUNIT_EXPECT_EQ(test, buf[0], IS_ENABLED(CONFIG_CPU_BIG_ENDIAN) ? 0 : 5);
+	sib_dma_cleanup(&dma);
+}
+
 static void keys_go_round(struct kunit *test)
 {
 	struct world *w = test->priv;
@@ -404,6 +499,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(atomics),
 	KUNIT_CASE(fast_registration),
 	KUNIT_CASE(dma_region),
+	KUNIT_CASE(mapped_local),
+	KUNIT_CASE(mapped_regions),
 	KUNIT_CASE(keys_go_round),
 	{ }
 };

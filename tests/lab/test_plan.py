@@ -51,6 +51,15 @@ def test_hcas():
     assert plan.hcas(HOSTS, []) == {"h1": "sib", "h2": "sib"}
 
 
+def test_dmas():
+    hosts = make("--dma", "h2=mapped", "--hca", "h2=mlx5", "--append", "quiet")["hosts"]
+    assert [host["dma"] for host in hosts] == ["virtual", "mapped"]
+    assert [host["append"] for host in hosts] == ["quiet", "sib.profile=mlx5 sib.dma=mapped quiet"]
+    assert plan.dmas(HOSTS, ["mapped"]) == {"h1": "mapped", "h2": "mapped"}
+    with pytest.raises(LabError, match="--dma"):
+        plan.dmas(HOSTS, ["real"])
+
+
 def test_the_mtu_is_what_all_hcas_have():
     assert make()["ib_mtu"] == 4096
     assert make("--hca", "h2=mthca")["ib_mtu"] == 2048

@@ -39,6 +39,7 @@ FOUND = {
     "stack-trace": ["stack-trace"],
     "slab": ["slab", "slab"],
     "prefixes": ["warn"] * 5,
+    "dma": ["dma", "dma"],
 }
 # kcsan-kernel: races of the kernel's own, one of them far below what a module of ours calls;
 # kcsan-marked: what the kernel reads plainly, a module of ours changes as it should;

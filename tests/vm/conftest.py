@@ -44,6 +44,8 @@ def pytest_addoption(parser):
     group.addoption("--soak", type=int, default=20, metavar="N",
                     help="failovers of the test of many (default 20)")
     group.addoption("--hca", default="", metavar="PROFILE", help="what the HCAs are like (default: sib)")
+    group.addoption("--dma", default="", choices=("virtual", "mapped"),
+                    help="how the HCAs reach memory (default: virtual)")
     group.addoption("--driver", default=None, choices=("ours", "intree"),
                     help="run everything with this driver on both hosts")
 
@@ -85,7 +87,8 @@ def _configs(metafunc):
         pairs = [pair for pair in pairs if pair == "ours"]
     most = 2048 if option("--hca") in MTU_2048 else 4096
     return [Config(kernel, *drivers[pair], min(mtu, most), chosen.get("ports", 1), cpus=int(cpus),
-                   preempt=how == PREEMPT, processor=how if how != PREEMPT else "", hca=option("--hca"))
+                   preempt=how == PREEMPT, processor=how if how != PREEMPT else "", hca=option("--hca"),
+                   dma=option("--dma"))
             for cpus in option("--cpus").split(",")
             for number, (kernel, _, how) in enumerate(
                 word.partition(":") for word in option("--kernel").split(","))

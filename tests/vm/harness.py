@@ -96,6 +96,7 @@ class Config:
     preempt: bool = False  # the kernel may be preempted
     processor: str = ""  # of h2, by Debian's name of it, if not this machine's kind
     hca: str = ""  # what the HCAs are like
+    dma: str = ""  # how they reach memory
 
     @property
     def slowness(self):
@@ -110,7 +111,8 @@ class Config:
         processor = f"-{self.processor}" if self.processor else ""
         cpus = f"-{self.cpus}cpus" if self.cpus else ""
         hca = f"-{self.hca}" if self.hca else ""
-        return f"{self.kernel}-{drivers}-{self.ib_mtu}{ports}{topology}{preempt}{processor}{cpus}{hca}"
+        dma = f"-{self.dma}" if self.dma else ""
+        return f"{self.kernel}-{drivers}-{self.ib_mtu}{ports}{topology}{preempt}{processor}{cpus}{hca}{dma}"
 
     def arguments(self):
         cpus = self.cpus or (2 if self.kernel in TEST_KERNELS else 1)
@@ -119,6 +121,7 @@ class Config:
                 *(["--topology", self.topology] if self.topology else []),
                 *(["--append", "preempt=full"] if self.preempt else []),
                 *(["--hca", self.hca] if self.hca else []),
+                *(["--dma", self.dma] if self.dma else []),
                 *(["--kernel", f"h2={self.kernel}:{self.processor}"] if self.processor else [])]
 
 
