@@ -118,17 +118,17 @@ static struct sk_buff *rxq_take(struct ipoib_cm_rxq *rxq, struct page_pool *pool
 	return skb;
 }
 
-static void rxq_sync_for_cpu(struct ipoib_cm_rxq *rxq,
-			     const struct ipoib_cm_rx_slot *slot, u32 len)
+/* @sync: ib_dma_sync_single_for_cpu() or ib_dma_sync_single_for_device() */
+static void rxq_sync(struct ipoib_cm_rxq *rxq, const struct ipoib_cm_rx_slot *slot, u32 len,
+		     void (*sync)(struct ib_device *ca, u64 addr, size_t size,
+				  enum dma_data_direction dir))
 {
 	int i;
 
 	for (i = 0; len; i++) {
 		u32 piece = min_t(u32, len, PAGE_SIZE);
 
-		ib_dma_sync_single_for_cpu(rxq->cm->intf->ca,
-					   ipoib_cm_dma(rxq, slot->pages[i]), piece,
-					   DMA_FROM_DEVICE);
+		sync(rxq->cm->intf->ca, ipoib_cm_dma(rxq, slot->pages[i]), piece, DMA_FROM_DEVICE);
 		len -= piece;
 	}
 }
@@ -171,7 +171,7 @@ static void rxq_packet(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx *rx,
 		       const struct ipoib_cm_rx_bufs *bufs, u32 index, u32 len)
 {
 	struct ipoib_cm_rx_slot *slot = &bufs->slots[index];
-	struct ib_device *ca = rxq->cm->intf->ca;
+	struct page *first = slot->pages[0];
 	struct sk_buff *skb;
 
 	if (unlikely(len <= IPOIB_ENCAP_LEN ||
@@ -179,14 +179,11 @@ static void rxq_packet(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx *rx,
 		ipoib_count_error(&rxq->count);
 		return;
 	}
-	rxq_sync_for_cpu(rxq, slot, len);
-	if (len <= IPOIB_RX_COPYBREAK) {
-		skb = rxq_copy(rxq, slot, len);
-		ib_dma_sync_single_for_device(ca, ipoib_cm_dma(rxq, slot->pages[0]),
-					      len, DMA_FROM_DEVICE);
-	} else {
-		skb = rxq_take(rxq, bufs->pool, slot, len);
-	}
+	rxq_sync(rxq, slot, len, ib_dma_sync_single_for_cpu);
+	skb = len <= IPOIB_RX_COPYBREAK ? rxq_copy(rxq, slot, len) :
+					  rxq_take(rxq, bufs->pool, slot, len);
+	if (slot->pages[0] == first)
+		rxq_sync(rxq, slot, len, ib_dma_sync_single_for_device);
 	if (unlikely(!skb))
 		ipoib_count_dropped(&rxq->count);
 	else
