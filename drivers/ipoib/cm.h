@@ -121,10 +121,12 @@ struct ipoib_conn {
 /**
  * struct ipoib_cm_rx_slot - one receive buffer
  * @pages: from the page pool
+ * @dma: where the HCA finds each of them
  * @next: number of the next one that the HCA has refused; owned by NAPI
  */
 struct ipoib_cm_rx_slot {
 	struct page *pages[DIV_ROUND_UP(IPOIB_CM_FRAME_MAX, PAGE_SIZE)];
+	u64 dma[DIV_ROUND_UP(IPOIB_CM_FRAME_MAX, PAGE_SIZE)];
 	u32 next;
 };
 

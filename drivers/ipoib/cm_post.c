@@ -68,7 +68,7 @@ void ipoib_cm_post(struct ipoib_cm_rxq *rxq, const struct ipoib_cm_rx_bufs *bufs
 	sge = rxq->sge[rxq->refill];
 	rxq->wr[rxq->refill].wr_id = index;
 	for (i = 0; i < rxq->sges; i++)
-		sge[i].addr = ipoib_cm_dma(rxq, slot->pages[i]);
+		sge[i].addr = slot->dma[i];
 	if (++rxq->refill == IPOIB_POLL_BATCH)
 		ipoib_cm_post_batch(rxq);
 }

@@ -3,19 +3,6 @@
 #define IPOIB_CM_POST_H
 
 #include "cm.h"
-#include "page_pool.h"
-
-/**
- * ipoib_cm_dma - where the HCA finds a page
- * @rxq: receive queue
- * @page: of its pools
- */
-static inline u64 ipoib_cm_dma(const struct ipoib_cm_rxq *rxq, struct page *page)
-{
-	if (ib_uses_virt_dma(rxq->cm->intf->ca))
-		return (uintptr_t)page_address(page);
-	return page_pool_get_dma_addr(page);
-}
 
 void ipoib_cm_post_init(struct ipoib_cm_rxq *rxq);
 void ipoib_cm_post(struct ipoib_cm_rxq *rxq, const struct ipoib_cm_rx_bufs *bufs, u32 index,

@@ -19,7 +19,7 @@
 #include <linux/sched/mm.h>
 
 #include "cm_post.h"
-#include "page_pool.h"
+#include "rx_map.h"
 
 #define RXQ_MEMORY_DEFAULT	8
 #define RXQ_MEMORY_MAX		1024
@@ -44,23 +44,37 @@ u32 ipoib_cm_rxq_frame_max(const struct ipoib_cm_rxq *rxq)
 	return min_t(u32, rxq->sges * PAGE_SIZE, IPOIB_CM_FRAME_MAX);
 }
 
-/* Put new pages in the place of the first @count, or leave them all. */
-static bool rxq_replace(struct page_pool *pool, struct page **pages, int count)
+static void rxq_free_page(const struct ipoib_cm_rxq *rxq, struct page_pool *pool,
+			  const struct ipoib_cm_rx_slot *slot, int i)
 {
-	struct page *fresh[IPOIB_CM_RX_SGE];
+	ipoib_rx_unmap(rxq->cm->intf->ca, slot->dma[i], PAGE_SIZE);
+	page_pool_put_full_page(pool, slot->pages[i], false);
+}
+
+/* Put new pages in the place of the first @count, or leave them all. */
+static bool rxq_replace(const struct ipoib_cm_rxq *rxq, struct page_pool *pool,
+			struct ipoib_cm_rx_slot *slot, int count)
+{
+	struct ipoib_cm_rx_slot fresh;
 	int i;
 
 	for (i = 0; i < count; i++) {
-		fresh[i] = page_pool_dev_alloc_pages(pool);
-		if (unlikely(!fresh[i]))
+		fresh.pages[i] = page_pool_dev_alloc_pages(pool);
+		if (unlikely(!fresh.pages[i]))
 			goto err_free;
+		if (unlikely(ipoib_rx_map(rxq->cm->intf->ca, fresh.pages[i], 0, PAGE_SIZE,
+					  &fresh.dma[i]))) {
+			page_pool_put_full_page(pool, fresh.pages[i], false);
+			goto err_free;
+		}
 	}
-	memcpy(pages, fresh, count * sizeof(*pages));
+	memcpy(slot->pages, fresh.pages, count * sizeof(*slot->pages));
+	memcpy(slot->dma, fresh.dma, count * sizeof(*slot->dma));
 	return true;
 
 err_free:
 	while (i--)
-		page_pool_recycle_direct(pool, fresh[i]);
+		rxq_free_page(rxq, pool, &fresh, i);
 	return false;
 }
 
@@ -101,10 +115,12 @@ static struct sk_buff *rxq_take(struct ipoib_cm_rxq *rxq, struct page_pool *pool
 	skb = napi_alloc_skb(&rxq->napi, RXQ_FRAME_HEAD);
 	if (unlikely(!skb))
 		return NULL;
-	if (unlikely(!rxq_replace(pool, slot->pages, count))) {
+	if (unlikely(!rxq_replace(rxq, pool, slot, count))) {
 		napi_consume_skb(skb, 1);
 		return NULL;
 	}
+	for (i = 0; i < count; i++)
+		ipoib_rx_unmap(rxq->cm->intf->ca, old.dma[i], PAGE_SIZE);
 	rxq_push_header(skb, page_address(old.pages[0]));
 	for (i = 0; i < count; i++) {
 		u32 piece = min_t(u32, len, PAGE_SIZE);
@@ -128,7 +144,7 @@ static void rxq_sync(struct ipoib_cm_rxq *rxq, const struct ipoib_cm_rx_slot *sl
 	for (i = 0; len; i++) {
 		u32 piece = min_t(u32, len, PAGE_SIZE);
 
-		sync(rxq->cm->intf->ca, ipoib_cm_dma(rxq, slot->pages[i]), piece, DMA_FROM_DEVICE);
+		sync(rxq->cm->intf->ca, slot->dma[i], piece, DMA_FROM_DEVICE);
 		len -= piece;
 	}
 }
@@ -300,9 +316,7 @@ static void rxq_free_bufs(const struct ipoib_cm_rxq *rxq,
 	for (i = 0; i < bufs->size; i++)
 		for (k = 0; k < rxq->sges; k++)
 			if (bufs->slots[i].pages[k])
-				page_pool_put_full_page(bufs->pool,
-							bufs->slots[i].pages[k],
-							false);
+				rxq_free_page(rxq, bufs->pool, &bufs->slots[i], k);
 	page_pool_destroy(bufs->pool);
 	bufs->pool = NULL;
 	kvfree(bufs->slots);
@@ -328,7 +342,7 @@ static int rxq_alloc_bufs(const struct ipoib_cm_rxq *rxq,
 	bufs->size = size;
 	local_bh_disable();
 	for (i = 0; i < size && ok; i++)
-		ok = rxq_replace(pool, bufs->slots[i].pages, rxq->sges);
+		ok = rxq_replace(rxq, pool, &bufs->slots[i], rxq->sges);
 	local_bh_enable();
 	if (ok)
 		return 0;
@@ -425,7 +439,7 @@ int ipoib_cm_rxq_post_part(struct ipoib_cm_rxq *rxq,
 	for (i = 0; i < bufs->size && !err; i++) {
 		for (k = 0; k < rxq->sges; k++)
 			sge[k] = (struct ib_sge) {
-				.addr = ipoib_cm_dma(rxq, bufs->slots[i].pages[k]),
+				.addr = bufs->slots[i].dma[k],
 				.length = PAGE_SIZE,
 				.lkey = rxq->cm->intf->pd->local_dma_lkey,
 			};

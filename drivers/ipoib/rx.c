@@ -17,10 +17,10 @@
  */
 #include <linux/if_arp.h>
 #include <linux/log2.h>
-#include "page_pool.h"
 
 #include "ipoib.h"
 #include "path.h"
+#include "rx_map.h"
 
 /* One cache line for the 44 octets of GRH and encapsulation header. */
 #define RX_HEAD_STRIDE	64
@@ -42,12 +42,12 @@ static int rx_alloc_buffer(struct ipoib_rxq *rxq, struct ipoib_rx_slot *slot)
 	page = page_pool_dev_alloc_frag(rxq->pool, &offset, rxq->buf_len);
 	if (!page)
 		return -ENOMEM;
+	if (unlikely(ipoib_rx_map(ca, page, offset, rxq->buf_len, &slot->dma))) {
+		page_pool_put_full_page(rxq->pool, page, false);
+		return -ENOMEM;
+	}
 	slot->page = page;
 	slot->offset = offset;
-	if (ib_uses_virt_dma(ca))
-		slot->dma = (uintptr_t)page_address(page) + offset;
-	else
-		slot->dma = page_pool_get_dma_addr(page) + offset;
 	return 0;
 }
 
@@ -127,6 +127,7 @@ static struct sk_buff *rx_take(struct ipoib_rxq *rxq,
 		napi_consume_skb(skb, 1);
 		return NULL;
 	}
+	ipoib_rx_unmap(rxq->intf->ca, old.dma, rxq->buf_len);
 	rx_push_header(skb, head);
 	skb_add_rx_frag(skb, 0, old.page, old.offset, len, rxq->buf_len);
 	skb_mark_for_recycle(skb);
@@ -343,7 +344,7 @@ static void rx_comp_handler(struct ib_cq *cq, void *context)
 }
 
 /**
- * ipoib_rx_create_pool - make a pool of receive pages, mapped for a HCA
+ * ipoib_rx_create_pool - make a pool of receive pages, for ipoib_rx_map()
  * @ca: HCA
  * @flags: of the pool, besides those of the mapping (PP_FLAG_*)
  * @order: of its pages
@@ -364,7 +365,7 @@ struct page_pool *ipoib_rx_create_pool(struct ib_device *ca, unsigned int flags,
 		.max_len = PAGE_SIZE << order,
 	};
 
-	if (!ib_uses_virt_dma(ca)) {
+	if (ipoib_rx_pool_maps(ca)) {
 		params.flags |= PP_FLAG_DMA_MAP | PP_FLAG_DMA_SYNC_DEV;
 		params.dev = ca->dma_device;
 	}
@@ -419,9 +420,10 @@ void ipoib_rxq_empty(struct ipoib_rxq *rxq)
 	if (!rxq->pool)
 		return;
 	for (i = 0; i < rxq->size; i++) {
-		if (rxq->slots[i].page)
-			page_pool_put_full_page(rxq->pool, rxq->slots[i].page,
-						false);
+		if (!rxq->slots[i].page)
+			continue;
+		ipoib_rx_unmap(rxq->intf->ca, rxq->slots[i].dma, rxq->buf_len);
+		page_pool_put_full_page(rxq->pool, rxq->slots[i].page, false);
 		rxq->slots[i].page = NULL;
 	}
 	page_pool_destroy(rxq->pool);

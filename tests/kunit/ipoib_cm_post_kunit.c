@@ -21,7 +21,6 @@ static int fake_post_recv(struct ib_qp *qp, const struct ib_recv_wr *wr,
 static struct {
 	struct ipoib_cm cm;
 	struct ipoib_cm_rx_slot slots[SLOTS];
-	struct page *page;
 	u32 posted[SLOTS];		/* how often the HCA has each buffer */
 	u32 takes;			/* requests that it takes of a list */
 	u32 returned;
@@ -69,14 +68,11 @@ void ipoib_cm_rx_returned(struct ipoib_cm_rx *rx)
 static int setup(struct kunit *test)
 {
 	struct ipoib_cm_rxq *rxq = &hca.cm.rxq;
-	int err = world_create(test), i, k;
+	int err = world_create(test);
 
 	if (err)
 		return err;
 	memset(&hca, 0, sizeof(hca));
-	hca.page = alloc_page(GFP_KERNEL);
-	if (!hca.page)
-		return -ENOMEM;
 	hca.cm.intf = world->intf;
 	hca.takes = SLOTS;
 	rxq->cm = &hca.cm;
@@ -85,17 +81,12 @@ static int setup(struct kunit *test)
 	rxq->refused = IPOIB_CM_NO_SLOT;
 	rxq->bufs.slots = hca.slots;
 	rxq->bufs.size = SLOTS;
-	for (i = 0; i < SLOTS; i++)
-		for (k = 0; k < IPOIB_CM_RX_SGE; k++)
-			hca.slots[i].pages[k] = hca.page;
 	ipoib_cm_post_init(rxq);
 	return 0;
 }
 
 static void teardown(struct kunit *test)
 {
-	if (hca.page)
-		__free_page(hca.page);
 	world_destroy(test);
 }
 
