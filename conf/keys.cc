@@ -44,6 +44,7 @@ constexpr std::array table{
     Key{"RDS_LOAD"},
     // IPoIB
     Key{"IPOIB_LOAD"},
+    Key{"IPOIB_OWN_QUEUES", Kind::ports},
     Key{"SET_IPOIB_CM", Kind::mode},
     Key{"IPOIB_MTU", Kind::mtu},
     Key{"IPOIBHA_ENABLE"},

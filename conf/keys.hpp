@@ -19,6 +19,7 @@ enum class Kind {
     bonds,     // list of names of bonds
     addresses, // list of IPv4 and IPv6 addresses, each with or without /PREFIX
     pkeys,     // list of partition keys
+    ports,     // list of HCAs and ports of them, or all, or none
     text,      // a node description
     anything,  // of an obsolete key: not looked at
 };

@@ -73,6 +73,7 @@ class Reader
     void interfaceKey(const Assignment &at, const DeviceKey &key);
     void unknownKey(const Assignment &at);
     void readSwitches();
+    void readOwnQueues();
     void readHa();
     void readBonds();
     std::optional<Bond> readBond(const std::string &name);
@@ -175,8 +176,19 @@ void Reader::readSwitches()
             settings.load[std::string(key.name)] = *set;
     }
     settings.nodeDescription = value("NODE_DESC", parseText);
+    readOwnQueues();
     settings.mode = value("SET_IPOIB_CM", parseMode);
     settings.mtu = value("IPOIB_MTU", parseMtu);
+}
+
+// Here an empty value is one: no HCA is in the list.
+void Reader::readOwnQueues()
+{
+    const Entry at = find("IPOIB_OWN_QUEUES");
+    if (at && at->value.empty())
+        reading_.settings.ownQueues.emplace();
+    else if (at)
+        reading_.settings.ownQueues = value(*at, parsePorts);
 }
 
 void Reader::readHa()
@@ -334,6 +346,16 @@ std::optional<unsigned> Settings::mtuFor(std::string_view interface) const
 {
     const auto own = mtuOf.find(interface);
     return own == mtuOf.end() ? mtu : own->second;
+}
+
+bool Settings::wantsOwnQueues(std::string_view hca, unsigned port) const
+{
+    if (!ownQueues)
+        return false;
+    const std::string whole(hca);
+    return std::ranges::any_of(*ownQueues, [&](const std::string &one) {
+        return one == allHcas || one == whole || one == whole + "/" + std::to_string(port);
+    });
 }
 
 bool Settings::loads(std::string_view key, bool byDefault) const

@@ -44,6 +44,10 @@ struct Settings {
     std::map<std::string, bool, std::less<>> load; // other *_LOAD keys, those that are set
     std::optional<std::string> nodeDescription;
 
+    // IPOIB_OWN_QUEUES: HCAs, ports as "mlx5_0/1", or allHcas alone, that are not to
+    // accelerate interfaces; empty: all may; nullopt: left as it is.
+    std::optional<std::vector<std::string>> ownQueues;
+
     std::optional<Mode> mode; // of every interface; nullopt: left as it is
     std::optional<unsigned> mtu;
     std::map<std::string, Mode, std::less<>> modeOf;
@@ -57,6 +61,8 @@ struct Settings {
     // treated as every other interface.
     [[nodiscard]] std::optional<Mode> modeFor(std::string_view interface) const;
     [[nodiscard]] std::optional<unsigned> mtuFor(std::string_view interface) const;
+    // Whether the port's HCA is not to accelerate its interface.
+    [[nodiscard]] bool wantsOwnQueues(std::string_view hca, unsigned port) const;
     // The value of a *_LOAD key.
     [[nodiscard]] bool loads(std::string_view key, bool byDefault) const;
 };
@@ -65,6 +71,8 @@ struct Reading {
     Settings settings;
     Diagnostics diagnostics; // in the order of the file
 };
+
+inline constexpr std::string_view allHcas = "all";
 
 inline constexpr unsigned minMtu = 68;
 inline constexpr unsigned maxDatagramMtu = 4092;

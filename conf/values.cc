@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 
 namespace openipoib::conf
@@ -15,6 +16,10 @@ namespace openipoib::conf
 
 namespace
 {
+
+constexpr std::size_t maxHcaName = 63;
+constexpr unsigned maxPort = 254;
+constexpr std::size_t maxPorts = 32; // that ib_ipoib takes
 
 std::unexpected<Misfit> misfit(std::string_view value, std::string cure)
 {
@@ -50,6 +55,22 @@ template <typename T> std::optional<T> number(std::string_view text, int base = 
     if (error != std::errc{} || stop != text.data() + text.size() || text.empty())
         return std::nullopt;
     return value;
+}
+
+// "mlx5_0" or "mlx5_0/1", as ib_ipoib compares it
+bool isHcaOrPort(std::string_view word)
+{
+    const auto slash = word.find('/');
+    const auto hca = word.substr(0, slash);
+    if (hca.empty() || hca.size() > maxHcaName || !std::ranges::all_of(hca, [](unsigned char c) {
+            return c < 0x80 && (std::isalnum(c) || c == '_' || c == '-' || c == '.');
+        }))
+        return false;
+    if (slash == std::string_view::npos)
+        return true;
+    const auto digits = word.substr(slash + 1);
+    const auto port = number<unsigned>(digits);
+    return port && *port >= 1 && *port <= maxPort && !digits.starts_with('0');
 }
 
 // Text that means yes or no to a human, but never did in this file.
@@ -170,6 +191,30 @@ Parsed<std::vector<std::uint16_t>> parsePkeys(std::string_view value)
     if (pkeys.empty())
         return misfit(value, expected);
     return pkeys;
+}
+
+Parsed<std::vector<std::string>> parsePorts(std::string_view value)
+{
+    static constexpr auto expected =
+        "expected HCAs or ports of them, for example mlx5_0,mlx5_1/2, or all or none";
+    const auto words = split(value);
+    if (words.empty())
+        return misfit(value, expected);
+    if (words.size() == 1 && words.front() == "none")
+        return std::vector<std::string>{};
+    for (auto word = words.begin(); word != words.end(); ++word) {
+        if (!isHcaOrPort(*word))
+            return misfit(*word, expected);
+        if (words.size() > 1 && (*word == allHcas || *word == "none"))
+            return std::unexpected(
+                Misfit{"'" + *word + "' is not alone", "leave it, or the others, out"});
+        if (std::find(words.begin(), word, *word) != word)
+            return std::unexpected(
+                Misfit{"'" + printable(*word) + "' comes twice", "remove one of them"});
+    }
+    if (words.size() > maxPorts)
+        return misfit(value, "expected at most 32 HCAs and ports; all is short for all of them");
+    return words;
 }
 
 Parsed<std::string> parseText(std::string_view value)

@@ -26,6 +26,8 @@ template <typename T> using Parsed = std::expected<T, Misfit>;
 [[nodiscard]] Parsed<std::vector<std::string>> parseDevices(std::string_view value);
 [[nodiscard]] Parsed<std::vector<std::string>> parseAddresses(std::string_view value);
 [[nodiscard]] Parsed<std::vector<std::uint16_t>> parsePkeys(std::string_view value);
+// HCAs, ports as "mlx5_0/1", or allHcas alone; "none" alone: none of them.
+[[nodiscard]] Parsed<std::vector<std::string>> parsePorts(std::string_view value);
 // At most 56 bytes of printable ASCII: an HCA holds 63, " HCA-1" is added.
 [[nodiscard]] Parsed<std::string> parseText(std::string_view value);
 

@@ -144,7 +144,17 @@ Exit Commands::allows(std::string_view what, const io::Result<std::string> &text
         return Exit::done;
     if (const Exit configured = configure(text, environment); configured != Exit::done)
         return configured;
-    return what == "stop" ? allowsStop() : refusedUnless(settings_.ipoib, "IPOIB_LOAD=no");
+    return what == "stop" ? allowsStop() : allowsIpoib();
+}
+
+// modprobe's install command takes the options from here.
+Exit Commands::allowsIpoib()
+{
+    const Exit allowed = refusedUnless(settings_.ipoib, "IPOIB_LOAD=no");
+    if (allowed == Exit::done)
+        for (const auto &option : ipoibOptions(settings_))
+            out_ << option << '\n';
+    return allowed;
 }
 
 Exit Commands::allowsStop()

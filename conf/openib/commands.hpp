@@ -58,6 +58,7 @@ class Commands
     [[nodiscard]] Exit unreadable(const io::Error &error);
     [[nodiscard]] Exit refusedUnless(bool allowed, std::string_view otherwise);
     [[nodiscard]] Exit allowsStop();
+    [[nodiscard]] Exit allowsIpoib();
 
     System &system_;
     const Options &options_;

@@ -139,6 +139,10 @@ Json settingsDocument(const conf::Settings &settings)
              {"RUN_SYSCTL", settings.runSysctl}};
     for (const auto &[key, set] : settings.load)
         out[key] = set;
+    if (settings.ownQueues)
+        out["IPOIB_OWN_QUEUES"] = settings.ownQueues->empty()
+                                      ? "none"
+                                      : fmt::format("{}", fmt::join(*settings.ownQueues, ","));
     if (settings.nodeDescription)
         out["NODE_DESC"] = *settings.nodeDescription;
     if (settings.mode)

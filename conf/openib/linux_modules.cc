@@ -3,6 +3,8 @@
 
 #include "conf/openib/stack.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <libkmod.h>
 
 namespace openipoib::openib
@@ -44,14 +46,16 @@ Modules::Modules() : context_(kmod_new(nullptr, nullptr))
     }
 }
 
-io::Result<void> Modules::load(const std::string &name) const
+io::Result<void> Modules::load(const std::string &name,
+                               const std::vector<std::string> &options) const
 {
     const ModulePtr module = byName(context_.get(), name);
     if (!module)
         return io::fail(ENOMEM, name);
     const unsigned flags = name == ipoibModule ? KMOD_PROBE_IGNORE_COMMAND : 0;
-    const int status =
-        kmod_module_probe_insert_module(module.get(), flags, nullptr, nullptr, nullptr, nullptr);
+    const std::string extra = fmt::format("{}", fmt::join(options, " "));
+    const int status = kmod_module_probe_insert_module(
+        module.get(), flags, extra.empty() ? nullptr : extra.c_str(), nullptr, nullptr, nullptr);
     if (status < 0)
         return io::fail(-status, name);
     return {};

@@ -7,6 +7,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 struct kmod_ctx;
 
@@ -18,10 +19,13 @@ class Modules
   public:
     Modules();
 
-    // With what it depends on. The install command that keeps others from
+    // With what it depends on. The options come behind those of modprobe's
+    // configuration, so that they count; one that the module does not have is
+    // ignored by the kernel. The install command that keeps others from
     // loading ib_ipoib against openib.conf does not apply here. Errors: ENOENT
     // (no such module), EKEYREJECTED (not signed), what the module returned.
-    [[nodiscard]] io::Result<void> load(const std::string &name) const;
+    [[nodiscard]] io::Result<void> load(const std::string &name,
+                                        const std::vector<std::string> &options) const;
     // Errors: EAGAIN when it is in use, ENOENT when it is not loaded.
     [[nodiscard]] io::Result<void> unload(const std::string &name) const;
 

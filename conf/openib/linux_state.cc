@@ -133,6 +133,11 @@ void addStorage(const Roots &roots, std::vector<std::string> &users)
             users.push_back(fmt::format("{} is an NVMe controller over RDMA", controller));
 }
 
+std::string ownQueuesPath(const Roots &roots)
+{
+    return fmt::format("{}/module/{}/parameters/{}", roots.sys, ipoibModule, ownQueuesParameter);
+}
+
 } // namespace
 
 std::vector<Hca> readHcas(const Roots &roots)
@@ -171,6 +176,7 @@ std::vector<Interface> readInterfaces(const Roots &roots, const std::vector<netl
         interface.up = link.isUp();
         interface.running = link.isRunning();
         interface.master = nameOf(link.master);
+        interface.takesConnections = !link.address.empty() && (link.address[0] & 0x80);
         interface.parent = io::readLine(path + "/parent");
         // Not every child has these files; the driver may report the same by netlink.
         if (interface.parent.empty())
@@ -228,6 +234,18 @@ std::map<std::string, Module, std::less<>> readModules(const Roots &roots)
             Module{number<int>(io::readLine(path + "/refcnt"), 0), io::folder(path + "/holders")};
     }
     return modules;
+}
+
+std::optional<std::set<std::string>> readOwnQueues(const Roots &roots)
+{
+    const auto text = io::readFile(ownQueuesPath(roots));
+    return text ? std::optional(ownQueuesIn(*text)) : std::nullopt;
+}
+
+io::Result<void> writeOwnQueues(const Roots &roots, const std::string &text)
+{
+    // Without the newline, no list at all would be no write at all.
+    return io::writeFile(ownQueuesPath(roots), text + "\n");
 }
 
 std::vector<std::string> readAliases(const Roots &roots)

@@ -31,6 +31,11 @@ readBonds(const std::vector<netlink::Link> &links);
 // Of the stack's modules those that are loaded (and can be unloaded).
 [[nodiscard]] std::map<std::string, Module, std::less<>> readModules(const Roots &roots);
 
+// Parameter own_queues of ib_ipoib; nullopt: there is none.
+[[nodiscard]] std::optional<std::set<std::string>> readOwnQueues(const Roots &roots);
+// It counts for interfaces made from then on. Errors: ENOENT, there is none.
+[[nodiscard]] io::Result<void> writeOwnQueues(const Roots &roots, const std::string &text);
+
 // modaliases of PCI devices that may be InfiniBand adapters.
 [[nodiscard]] std::vector<std::string> readAliases(const Roots &roots);
 

@@ -96,6 +96,7 @@ io::Result<State> LinuxSystem::read()
     readKeptSettings(state);
     state.bonds = readBonds(*links);
     state.modules = readModules(roots_);
+    state.ownQueues = readOwnQueues(roots_);
     const auto look = [&](std::string_view module) {
         const std::string name(module);
         if (state.modules.contains(name) || modules_.isAvailable(name))
@@ -171,9 +172,11 @@ io::Result<void> LinuxSystem::execute(const Step &step)
 {
     switch (step.kind) {
     case StepKind::loadModule:
-        return modules_.load(step.target);
+        return modules_.load(step.target, step.arguments);
     case StepKind::unloadModule:
         return modules_.unload(step.target);
+    case StepKind::setOwnQueues:
+        return writeOwnQueues(roots_, step.value);
     case StepKind::describeNode:
         return describe(step);
     case StepKind::addChild:

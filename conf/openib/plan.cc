@@ -27,6 +27,40 @@ constexpr std::array<std::pair<std::string_view, std::uint64_t>, 5> sysctls{{
     {"net.core.somaxconn", 4096},
 }};
 
+// As the parameter of ib_ipoib has it
+std::string ownQueuesText(const conf::Settings &settings)
+{
+    return fmt::format("{}", fmt::join(*settings.ownQueues, ","));
+}
+
+// "own_queues=mlx5_0" among the options that ib_ipoib is loaded with; it is the only one.
+std::set<std::string> givenOwnQueues(const Step &load)
+{
+    if (load.arguments.empty())
+        return {};
+    return ownQueuesIn(
+        std::string_view(load.arguments.front()).substr(ownQueuesParameter.size() + 1));
+}
+
+// With ib_ipoib go its interfaces.
+void predictModule(const Step &step, State &state)
+{
+    const bool isIpoib = step.target == ipoibModule;
+    if (step.kind == StepKind::loadModule) {
+        state.modules.try_emplace(step.target);
+        if (isIpoib)
+            state.ownQueues = givenOwnQueues(step);
+        return;
+    }
+    state.modules.erase(step.target);
+    for (auto &[name, module] : state.modules)
+        std::erase(module.holders, step.target);
+    if (isIpoib) {
+        state.interfaces.clear();
+        state.ownQueues.reset();
+    }
+}
+
 class Planner
 {
   public:
@@ -52,7 +86,9 @@ class Planner
     }
     [[nodiscard]] bool done() const { return !plan_.steps.empty(); }
 
-    void load(std::string_view module);
+    void load(std::string_view module, std::vector<std::string> options = {});
+    void ownQueues();
+    void stillAccelerated(const std::string &only);
     void adapterModules();
     void upperModules();
     void describe(const std::string &only);
@@ -78,10 +114,40 @@ class Planner
     Plan plan_;
 };
 
-void Planner::load(std::string_view module)
+void Planner::load(std::string_view module, std::vector<std::string> options)
 {
     if (!state_.has(module))
-        add({StepKind::loadModule, std::string(module), {}, {}});
+        add({StepKind::loadModule, std::string(module), {}, std::move(options)});
+}
+
+// Before anything else is loaded: an HCA's interfaces are made as soon as its driver is there.
+void Planner::ownQueues()
+{
+    if (!settings_.ownQueues || !state_.has(ipoibModule))
+        return;
+    const std::set<std::string> wanted(settings_.ownQueues->begin(), settings_.ownQueues->end());
+    if (state_.ownQueues && *state_.ownQueues != wanted)
+        add({StepKind::setOwnQueues, std::string(ipoibModule), ownQueuesText(settings_), {}});
+    else if (!state_.ownQueues && !wanted.empty())
+        plan_.problems.push_back(fmt::format(
+            "IPOIB_OWN_QUEUES has no effect: the {0} that is loaded has no parameter {1}; install "
+            "openipoib's and load it (modinfo -n {0} tells which one is), or remove the key",
+            ipoibModule, ownQueuesParameter));
+}
+
+// What is accelerated has no connected mode. Children are as their parents.
+void Planner::stillAccelerated(const std::string &only)
+{
+    if (!state_.ownQueues)
+        return;
+    for (const auto &interface : state_.interfaces)
+        if (interface.parent.empty() && !interface.takesConnections &&
+            settings_.wantsOwnQueues(interface.hca, interface.port) &&
+            (only.empty() || only == interface.name))
+            plan_.problems.push_back(fmt::format(
+                "{} has no connected mode yet: IPOIB_OWN_QUEUES counts for it when {} or {} is "
+                "loaded again",
+                interface.name, interface.hca, ipoibModule));
 }
 
 void Planner::adapterModules()
@@ -105,7 +171,7 @@ void Planner::upperModules()
             load(layer.module);
     }
     if (settings_.ipoib)
-        load(ipoibModule);
+        load(ipoibModule, ipoibOptions(settings_));
 }
 
 void Planner::describe(const std::string &only)
@@ -283,6 +349,7 @@ void Planner::bonds(const std::string &only)
 // From below to above: a slave's mode and MTU are settled before its bond.
 void Planner::devices(const std::string &only)
 {
+    stillAccelerated(only);
     if (describe(only); done())
         return;
     if (keptChildren(only); done())
@@ -305,6 +372,8 @@ void Planner::devices(const std::string &only)
 
 Plan Planner::start()
 {
+    if (ownQueues(); done())
+        return std::move(plan_);
     if (adapterModules(); done())
         return std::move(plan_);
     if (upperModules(); done())
@@ -319,6 +388,10 @@ Plan Planner::apply(const std::string &device)
 {
     const bool known = device.empty() || state_.interface(device) ||
                        std::ranges::find(state_.hcas, device, &Hca::name) != state_.hcas.end();
+    if (device.empty())
+        ownQueues();
+    if (done())
+        return std::move(plan_);
     if (known)
         devices(device);
     else
@@ -377,6 +450,13 @@ Plan planKeep(const State &state, const Failed &failed)
     return {.steps = {step}, .problems = {}};
 }
 
+std::vector<std::string> ipoibOptions(const conf::Settings &settings)
+{
+    if (!settings.ownQueues)
+        return {};
+    return {fmt::format("{}={}", ownQueuesParameter, ownQueuesText(settings))};
+}
+
 std::vector<std::string> refusals(const conf::Settings &settings, const State &state)
 {
     std::vector<std::string> why = state.users;
@@ -400,14 +480,11 @@ void predict(const Step &step, State &state)
     const bool found = interface != state.interfaces.end();
     switch (step.kind) {
     case StepKind::loadModule:
-        state.modules.try_emplace(step.target);
-        break;
     case StepKind::unloadModule:
-        state.modules.erase(step.target);
-        for (auto &[name, module] : state.modules)
-            std::erase(module.holders, step.target);
-        if (step.target == ipoibModule)
-            state.interfaces.clear();
+        predictModule(step, state);
+        break;
+    case StepKind::setOwnQueues:
+        state.ownQueues = ownQueuesIn(step.value);
         break;
     case StepKind::describeNode:
         for (auto &hca : state.hcas)

@@ -36,6 +36,9 @@ using Failed = std::set<Step>; // steps that are not tried again
 // Keep what the interfaces have, and what was kept of those that are not there.
 [[nodiscard]] Plan planKeep(const State &state, const Failed &failed);
 
+// Options that the settings give ib_ipoib when it is loaded.
+[[nodiscard]] std::vector<std::string> ipoibOptions(const conf::Settings &settings);
+
 // Why a stop is refused, in words; empty: it is not.
 [[nodiscard]] std::vector<std::string> refusals(const conf::Settings &settings, const State &state);
 

@@ -49,6 +49,18 @@ std::span<const UpperLayer> upperLayers()
     return layers;
 }
 
+std::set<std::string> ownQueuesIn(std::string_view text)
+{
+    std::set<std::string> names;
+    while (!text.empty()) {
+        const auto at = text.find_first_of(",\n");
+        if (at != 0)
+            names.emplace(text.substr(0, at));
+        text = at == std::string_view::npos ? std::string_view{} : text.substr(at + 1);
+    }
+    return names;
+}
+
 std::span<const std::string_view> unloadOrder()
 {
     return unload;

@@ -3,7 +3,9 @@
 // for them.
 #pragma once
 
+#include <set>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace openipoib::openib
@@ -26,6 +28,10 @@ struct UpperLayer {
 [[nodiscard]] std::span<const AdapterDriver> adapterDrivers();
 [[nodiscard]] std::span<const UpperLayer> upperLayers();
 inline constexpr std::string_view ipoibModule = "ib_ipoib";
+// Its parameter: HCAs and ports, separated by commas.
+inline constexpr std::string_view ownQueuesParameter = "own_queues";
+// What is in it.
+[[nodiscard]] std::set<std::string> ownQueuesIn(std::string_view text);
 
 // In the order of unloading. Drivers that also serve Ethernet are not in it.
 [[nodiscard]] std::span<const std::string_view> unloadOrder();

@@ -44,6 +44,7 @@ struct Interface {
     std::string master;   // bond it is in
     std::string hca;      // "" when unknown
     unsigned port = 0;
+    bool takesConnections = false; // so its hardware address says (RFC 4755, 3.1)
     // nullopt: the driver has none
     std::optional<bool> umcast;
     std::optional<netlink::Rings> rings;
@@ -62,7 +63,9 @@ struct State {
     std::map<std::string, Module, std::less<>> modules; // loaded, and can be unloaded
     std::set<std::string, std::less<>> builtIn;         // part of the kernel
     std::set<std::string, std::less<>> available;       // could be loaded
-    std::set<std::string, std::less<>> hardware;        // drivers that the PCI devices ask for
+    // Parameter own_queues of ib_ipoib; nullopt: not loaded, or another driver
+    std::optional<std::set<std::string>> ownQueues;
+    std::set<std::string, std::less<>> hardware; // drivers that the PCI devices ask for
     std::map<std::string, std::set<std::string>, std::less<>> bonds; // and their slaves
     std::map<std::string, std::uint64_t, std::less<>> sysctls;
     bool haRunning = false;

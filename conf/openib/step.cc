@@ -16,9 +16,13 @@ std::string text(const Step &step)
 {
     switch (step.kind) {
     case StepKind::loadModule:
-        return fmt::format("load module {}", step.target);
+        return fmt::format("load module {}{}{}", step.target,
+                           step.arguments.empty() ? "" : " with ", fmt::join(step.arguments, " "));
     case StepKind::unloadModule:
         return fmt::format("unload module {}", step.target);
+    case StepKind::setOwnQueues:
+        return fmt::format("set own_queues of {} to {}, for interfaces made from now on",
+                           step.target, step.value.empty() ? "none" : step.value);
     case StepKind::describeNode:
         return fmt::format("describe {} as '{}'", step.target, step.value);
     case StepKind::addChild:
@@ -64,7 +68,8 @@ std::string failureText(const Step &step, const io::Error &error)
         (error.code == EOPNOTSUPP || error.code == EINVAL))
         cure = fmt::format("the driver or the adapter of {0} has no connected mode; set "
                            "SET_IPOIB_CM_{0}=no, or SET_IPOIB_CM=auto for all, or load a driver "
-                           "that has it",
+                           "that has it, or, if the adapter accelerates {0}, name it in "
+                           "IPOIB_OWN_QUEUES",
                            step.target);
     else if (step.kind == StepKind::setMtu && error.code == EINVAL)
         cure = "an interface takes no more than its mode and its partition allow: 2044 or 4092 in "

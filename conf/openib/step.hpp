@@ -12,8 +12,9 @@ namespace openipoib::openib
 {
 
 enum class StepKind {
-    loadModule,    // target: module
+    loadModule,    // target: module, arguments: its options
     unloadModule,  // target: module
+    setOwnQueues,  // target: ib_ipoib, value: its parameter own_queues
     describeNode,  // target: HCA, value: description
     addChild,      // target: parent, value: P_Key as "8001", arguments: a name of its own
     setMode,       // target: interface, value: "connected" or "datagram"

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 namespace
 {
@@ -21,6 +22,17 @@ void checkDiagnostic(const openipoib::conf::Diagnostic &diagnostic, std::size_t 
     promise(std::ranges::all_of(text, [](char c) { return c >= ' ' && c < 0x7F; }), "printable");
     promise(!diagnostic.what.empty(), "says something");
     promise(diagnostic.place.line <= lines, "line of the file");
+}
+
+// Names that modprobe's shell and the kernel read as they are.
+void checkOwnQueues(const std::vector<std::string> &names)
+{
+    static constexpr auto nameCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                           "0123456789_-./";
+    promise(names.size() <= 32, "as many as the module takes");
+    for (const auto &name : names)
+        promise(!name.empty() && name.find_first_not_of(nameCharacters) == std::string::npos,
+                "an HCA or a port");
 }
 
 } // namespace
@@ -50,6 +62,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     promise(!settings.ha || settings.ha->primary != settings.ha->secondary, "two interfaces");
     for (const auto &bond : settings.bonds)
         promise(!bond.addresses.empty() && !bond.slaves.empty(), "whole bonds");
+    checkOwnQueues(settings.ownQueues.value_or(std::vector<std::string>()));
     promise(!settings.mtu || (*settings.mtu >= minMtu && *settings.mtu <= maxConnectedMtu), "MTU");
     return 0;
 }

@@ -89,7 +89,7 @@ TEST_F(LinuxState, HcasAndInterfaces)
     const auto child = link(4, "ib0.8001", ARPHRD_INFINIBAND);
     auto bond = link(9, "bond0", ARPHRD_INFINIBAND + 1);
     bond.kind = "bond";
-    const std::vector links{eth, ib0, child, bond};
+    std::vector links{eth, ib0, child, bond};
     const auto interfaces = readInterfaces(roots, links, hcas);
     ASSERT_EQ(interfaces.size(), 2u);
     EXPECT_EQ(interfaces[0].name, "ib0");
@@ -97,6 +97,7 @@ TEST_F(LinuxState, HcasAndInterfaces)
     EXPECT_EQ(interfaces[0].umcast, true);
     EXPECT_EQ(interfaces[0].index, 3);
     EXPECT_EQ(interfaces[0].hca, "sib0");
+    EXPECT_FALSE(interfaces[0].takesConnections);
     EXPECT_EQ(interfaces[0].port, 1u);
     EXPECT_EQ(interfaces[0].master, "bond0");
     EXPECT_FALSE(interfaces[1].connected) << "no mode file";
@@ -104,6 +105,8 @@ TEST_F(LinuxState, HcasAndInterfaces)
     EXPECT_EQ(interfaces[1].parent, "ib0");
     EXPECT_EQ(interfaces[1].pkey, 0x8001);
     EXPECT_EQ(readBonds(links).at("bond0"), std::set<std::string>{"ib0"});
+    links[1].address[0] = 0x80;
+    EXPECT_TRUE(readInterfaces(roots, links, hcas)[0].takesConnections);
 }
 
 TEST_F(LinuxState, Modules)
@@ -117,6 +120,24 @@ TEST_F(LinuxState, Modules)
     ASSERT_EQ(modules.size(), 1u);
     EXPECT_EQ(modules.at("ib_core").references, 3);
     EXPECT_EQ(modules.at("ib_core").holders, std::vector<std::string>{"ib_ipoib"});
+}
+
+TEST_F(LinuxState, OwnQueues)
+{
+    using Names = std::set<std::string>;
+    EXPECT_FALSE(readOwnQueues(roots)) << "not loaded, or a driver without the parameter";
+    EXPECT_EQ(writeOwnQueues(roots, "mlx5_0").error().code, ENOENT);
+    const std::string path = "sys/module/ib_ipoib/parameters/own_queues";
+    put(path, "");
+    EXPECT_EQ(readOwnQueues(roots), Names{});
+    put(path, "\n\n"); // what an empty list looks like when it was written
+    EXPECT_EQ(readOwnQueues(roots), Names{});
+    put(path, "mlx5_0,mlx5_1/2\n");
+    EXPECT_EQ(readOwnQueues(roots), (Names{"mlx5_0", "mlx5_1/2"}));
+    EXPECT_TRUE(writeOwnQueues(roots, "all"));
+    EXPECT_EQ(readOwnQueues(roots), Names{"all"});
+    EXPECT_TRUE(writeOwnQueues(roots, ""));
+    EXPECT_EQ(io::readFile((top / path).string()), "\n") << "an empty write would be none";
 }
 
 TEST_F(LinuxState, Users)

@@ -18,6 +18,8 @@ class Machine final : public System
     std::vector<Interface> plugged; // appear with ib_ipoib
     std::map<Step, int> refusals;   // errno
     bool hasConnectedMode = true;
+    bool hasOwnQueues = true; // the parameter of ib_ipoib
+    bool accelerates = false; // the HCA, where the parameter does not say that it is not to
     std::set<Step> ineffective;
     std::vector<std::string> log;
     int lastIndex = 1;
@@ -44,6 +46,22 @@ class Machine final : public System
         return interface;
     }
 
+    // The HCA's interfaces are made.
+    void plug()
+    {
+        if (!hasOwnQueues)
+            state.ownQueues.reset();
+        state.interfaces = plugged;
+        for (auto &one : state.interfaces)
+            one.takesConnections = !accelerates || isDeclined(one);
+    }
+    [[nodiscard]] bool isDeclined(const Interface &interface) const
+    {
+        const auto names = state.ownQueues.value_or(std::set<std::string>());
+        return names.contains("all") || names.contains(interface.hca) ||
+               names.contains(interface.hca + "/" + std::to_string(interface.port));
+    }
+
     io::Result<State> read() override { return state; }
 
     io::Result<void> execute(const Step &step) override
@@ -62,7 +80,7 @@ class Machine final : public System
             return {};
         predict(step, state);
         if (step.kind == StepKind::loadModule && step.target == "ib_ipoib")
-            state.interfaces = plugged;
+            plug();
         for (auto &one : state.interfaces)
             if (!one.index)
                 one.index = ++lastIndex;

@@ -168,7 +168,7 @@ TEST_F(OpenibTest, ADriverWithoutConnectedMode)
         said("openib: failed: set ib0 to connected mode: /sys/class/net/ib0/mode: "
              "Operation not supported; the driver or the adapter of ib0 has no connected mode; "
              "set SET_IPOIB_CM_ib0=no, or SET_IPOIB_CM=auto for all, or load a driver "
-             "that has it"))
+             "that has it, or, if the adapter accelerates ib0, name it in IPOIB_OWN_QUEUES"))
         << err.str();
     EXPECT_TRUE(said("failed: set ib1 to connected mode"));
     EXPECT_EQ(machine.state.interface("ib0")->mtu, 2044u) << "65520 is not tried in datagram mode";
