@@ -13,6 +13,7 @@ from checklib import programs
 
 OPENIB = programs.BIN / "openib"
 CONF = "/run/openib-test.conf"
+OWN_QUEUES = "/sys/module/ib_ipoib/parameters/own_queues"
 
 
 @pytest.fixture(scope="session")
@@ -59,6 +60,24 @@ def test_connected_mode(lab, openib):
         openib("SET_IPOIB_CM=no", f"IPOIB_MTU={top}")
         assert lab.read("h1", "/sys/class/net/ib0/mode") == "datagram"
         assert lab.read("h1", "/sys/class/net/ib0/mtu") == top
+
+
+@pytest.mark.ours_only
+def test_own_queues(lab, openib):
+    for value, there in (("'sib0/1 sib9'", "sib0/1,sib9"), ("all", "all"), ("none", "")):
+        done = openib(f"IPOIB_OWN_QUEUES={value}")
+        assert done.out.endswith(", for interfaces made from now on\n")
+        assert lab.read("h1", OWN_QUEUES) == there
+        assert not openib(f"IPOIB_OWN_QUEUES={value}").out, "a second time there is something to do"
+
+
+@pytest.mark.full
+@pytest.mark.labs(drivers=["intree"])
+def test_own_queues_of_the_in_tree_driver(lab, openib):
+    for command in ("apply",), ("status",):
+        done = openib("IPOIB_OWN_QUEUES=all", command=command, status=2)
+        assert "IPOIB_OWN_QUEUES has no effect: the ib_ipoib that is loaded has no" in done.out + done.err
+    openib("IPOIB_OWN_QUEUES=none")
 
 
 def test_status(lab, openib):
