@@ -22,7 +22,11 @@ from .tree import BUILD, TOP
 
 MIRROR = BUILD / "check"
 MIRROR_WITHOUT_CM = BUILD / "check-no-cm"
-SPARSE = ("W=1", "C=2", "CF=-D__CHECK_ENDIAN__")
+# KBUILD_CHECKSRC: newer kernels look for a script whether sparse is there, which Debian's headers do
+# not have, and go without it. Nor does sparse know __typeof_unqual__, and that the length of a literal
+# is constant.
+SPARSE = ("W=1", "C=2", "KBUILD_CHECKSRC=2", "CF=-D__CHECK_ENDIAN__ -D__typeof_unqual__=__typeof__ "
+          "'-D__builtin_strlen(s)=(sizeof(s)-1)'")
 WITHOUT_CM = ("W=1", "CONFIG_OPENIPOIB_CM=n")
 COMPAT = "drivers/compat"
 PROBES = {"OPENIPOIB_PROBES": str(CACHE / "probes")}
