@@ -76,7 +76,7 @@ static_assert(sizeof(struct ipoib_conn_key) == INFINIBAND_ALEN);
  * @all: link in ipoib_cm.conn_list; guarded by ipoib_cm.conn_lock
  * @path: to the peer's port, or NULL before it is asked for; control
  * @on_path: link in ipoib_path.conns; control
- * @turn: link in ipoib_cm.turns while it waits for its own; control
+ * @turn: link in ipoib_cm.turns or retries while it waits for its own; control
  * @state: written by control under the transmit locks, read under one of them
  * @link: valid in the states with a link; written by control
  * @hold: what waits
@@ -207,7 +207,8 @@ struct ipoib_cm_rxq {
  * @conn_list: every entry of @conns
  * @backlog: conns whose packets wait for room; written under all transmit locks
  * @setups: conns that are being connected; control
- * @turns: those that are to be next; control
+ * @turns: those that are to be next, with packets that wait; control
+ * @retries: those that are next after them; control
  * @links: every ipoib_cm_tx; control
  * @tx_cq: completions of outgoing links; constant while the netdev is registered
  * @in_flight: sends of all links that have not completed
@@ -243,6 +244,7 @@ struct ipoib_cm {
 	struct list_head backlog;
 	u32 setups;
 	struct list_head turns;
+	struct list_head retries;
 	struct list_head links;
 	struct ib_cq *tx_cq;
 	atomic_t in_flight;

@@ -46,6 +46,7 @@ int ipoib_conns_init(struct ipoib_cm *cm)
 	spin_lock_init(&cm->conn_lock);
 	INIT_LIST_HEAD(&cm->conn_list);
 	INIT_LIST_HEAD(&cm->turns);
+	INIT_LIST_HEAD(&cm->retries);
 	return rhashtable_init(&cm->conns, &conn_table_params);
 }
 
@@ -526,6 +527,10 @@ static void conns_forget(struct ipoib_cm *cm, unsigned long age)
 
 	for (conn = conn_ends(cm, &last); conn; conn = next) {
 		next = conn_next(cm, conn, last);
+		/* Early, it would be asked again, and its packets would wait. */
+		if (age < CONN_IDLE && conn->state == IPOIB_CONN_DATAGRAM &&
+		    time_before(jiffies, conn->ask_at))
+			continue;
 		if (time_after(jiffies, READ_ONCE(conn->used) + age))
 			ipoib_conn_event(conn, IPOIB_CONN_EV_IDLE);
 	}

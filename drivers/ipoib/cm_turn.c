@@ -4,7 +4,9 @@
  *
  * Each takes several commands to the HCA and a queue pair, and after an event that ends all
  * connections, every node of the subnet wants its own back. So SETUPS_MAX are made at a time;
- * the others wait, their path known, in the order in which they came.
+ * the others wait, their path known, in the order in which they came: first those that hold
+ * packets back, then those whose packets go as datagrams meanwhile. A peer that does not answer
+ * takes a turn for seconds, and there may be many.
  */
 #include "cm.h"
 
@@ -35,7 +37,7 @@ void ipoib_conn_take_turn(struct ipoib_conn *conn)
 	if (cm->setups < SETUPS_MAX)
 		ipoib_conn_event(conn, IPOIB_CONN_EV_PATH);
 	else if (list_empty(&conn->turn))
-		list_add_tail(&conn->turn, &cm->turns);
+		list_add_tail(&conn->turn, ipoib_conn_holds(conn->state) ? &cm->turns : &cm->retries);
 }
 
 /**
@@ -57,7 +59,8 @@ void ipoib_conn_turns(struct ipoib_conn *conn, enum ipoib_conn_state next)
 		list_del_init(&conn->turn);
 	cm->setups += is_set_up_in(next);
 	cm->setups -= is_set_up_in(conn->state);
-	first = list_first_entry_or_null(&cm->turns, struct ipoib_conn, turn);
+	first = list_first_entry_or_null(list_empty(&cm->turns) ? &cm->retries : &cm->turns,
+					 struct ipoib_conn, turn);
 	if (first && cm->setups < SETUPS_MAX)
 		ipoib_cm_note(cm, &first->item, IPOIB_CONN_EV_PATH);
 }

@@ -532,6 +532,53 @@ static void set_ups_wait_for_their_turn(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, list_empty(&cm->turns));
 }
 
+/* What the port, or its LID, has lost meanwhile is asked for again before a turn is taken. */
+static void who_waits_forgets_the_path_with_the_port(struct kunit *test)
+{
+	struct ipoib_cm *cm = world->intf->cm;
+	u32 i;
+
+	for (i = 1; i <= SETUPS_MAX + 1; i++)
+		KUNIT_ASSERT_TRUE(test, send_to(test, i, i));
+	settle();
+	KUNIT_ASSERT_FALSE(test, list_empty(&cm->turns));
+	for (i = 0; i < ARRAY_SIZE(fake.paths); i++)
+		set_bit(IPOIB_PATH_STALE, &fake.paths[i]->state);
+	ipoib_conn_event(conn_to(SETUPS_MAX + 1), IPOIB_CONN_EV_RESET);
+	KUNIT_EXPECT_TRUE(test, list_empty(&cm->turns));
+	ipoib_conn_event(conn_to(1), IPOIB_CONN_EV_STOP);	/* there is a place */
+	world_settle();
+	KUNIT_EXPECT_EQ(test, conn_to(SETUPS_MAX + 1)->state, IPOIB_CONN_PATH);
+	KUNIT_EXPECT_PTR_EQ(test, fake.asked, conn_to(SETUPS_MAX + 1)->path);
+	settle();
+	KUNIT_EXPECT_EQ(test, conn_to(SETUPS_MAX + 1)->state, IPOIB_CONN_REQ);
+}
+
+/* Who asks again in the background comes after those whose packets wait. */
+static void packets_that_wait_go_first(struct kunit *test)
+{
+	struct ipoib_cm *cm = world->intf->cm;
+	u32 i;
+
+	KUNIT_ASSERT_TRUE(test, send_to(test, 200, 0));
+	settle();
+	event(conn_to(200), IPOIB_CONN_EV_REFUSED);
+	for (i = 1; i <= SETUPS_MAX; i++)
+		KUNIT_ASSERT_TRUE(test, send_to(test, i, i));
+	settle();
+	conn_to(200)->ask_at = jiffies;
+	KUNIT_EXPECT_FALSE(test, send_to(test, 200, 0));
+	settle();
+	KUNIT_ASSERT_TRUE(test, send_to(test, 201, 0));
+	settle();
+	KUNIT_EXPECT_FALSE(test, list_empty(&cm->retries));
+	event(conn_to(1), IPOIB_CONN_EV_REP);
+	KUNIT_EXPECT_EQ(test, conn_to(201)->state, IPOIB_CONN_REQ);
+	KUNIT_EXPECT_EQ(test, conn_to(200)->state, IPOIB_CONN_RETRY_PATH);
+	event(conn_to(2), IPOIB_CONN_EV_REP);
+	KUNIT_EXPECT_EQ(test, conn_to(200)->state, IPOIB_CONN_RETRY);
+}
+
 /* Hardware addresses can be invented: of one port, and of all. */
 static void connections_are_limited(struct kunit *test)
 {
@@ -619,6 +666,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(no_memory_means_datagrams),
 	KUNIT_CASE(mode_switched_off),
 	KUNIT_CASE(set_ups_wait_for_their_turn),
+	KUNIT_CASE(who_waits_forgets_the_path_with_the_port),
+	KUNIT_CASE(packets_that_wait_go_first),
 	KUNIT_CASE(connections_are_limited),
 	KUNIT_CASE(the_least_used_connections_go_early),
 	KUNIT_CASE(a_thousand_peers),
