@@ -15,4 +15,11 @@
 #define COMPAT_PP_FLAG_FRAG PP_FLAG_PAGE_FRAG
 #endif
 
+/* Does a page pool that is destroyed unmap what others still have of it? */
+#if COMPAT_PAGE_POOL_DMA_MAPPED
+#define COMPAT_PP_UNMAPS (PP_DMA_INDEX_BITS > 0)
+#else
+#define COMPAT_PP_UNMAPS 0
+#endif
+
 #endif /* OPENIPOIB_COMPAT_PAGE_POOL_H */

@@ -77,16 +77,15 @@ void ipoib_cm_post(struct ipoib_cm_rxq *rxq, const struct ipoib_cm_rx_bufs *bufs
  * ipoib_cm_post_refused - post again what the HCA has refused
  * @rxq: receive queue without requests to be posted
  *
- * As many as a poll handles at a time. Context: as ipoib_cm_post_batch().
+ * Each of them once. Context: as ipoib_cm_post_batch().
  */
 void ipoib_cm_post_refused(struct ipoib_cm_rxq *rxq)
 {
-	u32 index;
-	int n;
+	u32 index = rxq->refused, next;
 
-	for (n = 0; n < IPOIB_POLL_BATCH && rxq->refused != IPOIB_CM_NO_SLOT; n++) {
-		index = rxq->refused;
-		WRITE_ONCE(rxq->refused, rxq->bufs.slots[index].next);
+	WRITE_ONCE(rxq->refused, IPOIB_CM_NO_SLOT);
+	for (; index != IPOIB_CM_NO_SLOT; index = next) {
+		next = rxq->bufs.slots[index].next;
 		ipoib_cm_post(rxq, &rxq->bufs, index, NULL);
 	}
 	ipoib_cm_post_batch(rxq);

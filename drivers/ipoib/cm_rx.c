@@ -19,8 +19,10 @@
 /* The same for one whose peer has made another; what is on its way still arrives. */
 #define RX_IDLE_OLD	(5 * HZ)
 #define RX_END_TIME	(5 * HZ)
-/* With more than so many, all are idle as soon as an old one is. */
+/* With more than so many, they are idle sooner, down to what an old one is. */
 #define RX_MANY		(IPOIB_CONNS_MAX / 4 * 3)
+/* Of those that are idle, so many end at a tick: each is a command to the HCA. */
+#define RX_IDLE_ENDS	64
 
 /* 0.16 ms: until a sender tries again for which there was no buffer (IBA 9.7.5.2.8). */
 #define RX_RNR_TIMER	8
@@ -200,7 +202,7 @@ static int rx_fill(struct ipoib_cm *cm)
 {
 	int err;
 
-	if (cm->rxq.srq)
+	if (!cm->rxq.shared || cm->rxq.srq)
 		return 0;
 	rx_napi_off(cm);
 	err = ipoib_cm_rxq_fill(&cm->rxq);
@@ -386,6 +388,16 @@ static void rx_handle(struct ipoib_cm_item *item, unsigned long events)
 	rx_next_drain(cm);
 }
 
+static unsigned long rx_idle(const struct ipoib_cm *cm)
+{
+	u32 step = (IPOIB_CONNS_MAX - RX_MANY) / 6;
+
+	lockdep_assert_held(&cm->rx_lock);
+	if (cm->rx_count <= RX_MANY)
+		return RX_IDLE;
+	return max(RX_IDLE >> (1 + (cm->rx_count - RX_MANY) / step), RX_IDLE_OLD);
+}
+
 /**
  * ipoib_cm_rx_tick - see to connections whose time is up
  * @cm: connected mode
@@ -395,26 +407,29 @@ static void rx_handle(struct ipoib_cm_item *item, unsigned long events)
 void ipoib_cm_rx_tick(struct ipoib_cm *cm)
 {
 	struct ipoib_cm_rx *rx, *late = NULL;
-	bool many;
+	unsigned int ends = RX_IDLE_ENDS;
+	unsigned long idle;
 
 	if (!cm->listen) {
 		ipoib_cm_rx_start(cm);
 		return;
 	}
 	mutex_lock(&cm->rx_lock);
-	many = cm->rx_count > RX_MANY;
+	idle = rx_idle(cm);
 	list_for_each_entry(rx, &cm->rx_links, list) {
 		bool due = time_after_eq(jiffies, rx->deadline);
-		unsigned long idle = rx->old || many ? RX_IDLE_OLD : RX_IDLE;
+		unsigned long age = rx->old ? RX_IDLE_OLD : idle;
 
-		if (rx->state == IPOIB_CM_RX_LIVE &&
-		    time_after(jiffies, READ_ONCE(rx->used) + idle))
+		if (rx->state == IPOIB_CM_RX_LIVE && ends &&
+		    time_after(jiffies, READ_ONCE(rx->used) + age)) {
 			rx_flush(rx);
-		else if (rx->state == IPOIB_CM_RX_FLUSHING && due && cm->rxq.shared)
+			ends--;
+		} else if (rx->state == IPOIB_CM_RX_FLUSHING && due && cm->rxq.shared) {
 			WRITE_ONCE(rx->state, IPOIB_CM_RX_WAITING);
-		else if ((rx->state == IPOIB_CM_RX_FLUSHING ||
-			  rx->state == IPOIB_CM_RX_DRAINING) && due)
+		} else if ((rx->state == IPOIB_CM_RX_FLUSHING ||
+			    rx->state == IPOIB_CM_RX_DRAINING) && due) {
 			late = rx;
+		}
 	}
 	mutex_unlock(&cm->rx_lock);
 	if (late) {

@@ -187,6 +187,7 @@ bool ipoib_dest_admit(struct ipoib_intf *intf)
  */
 int ipoib_dest_insert(struct ipoib_intf *intf, struct ipoib_dest *dest)
 {
+	bool many;
 	int err;
 
 	spin_lock(&intf->dest_lock);
@@ -194,8 +195,9 @@ int ipoib_dest_insert(struct ipoib_intf *intf, struct ipoib_dest *dest)
 					    dest_table_params);
 	if (!err)
 		list_add_tail(&dest->all, &intf->dest_list);
+	many = !err && ipoib_dest_count(intf) == IPOIB_DESTS_MANY;
 	spin_unlock(&intf->dest_lock);
-	if (unlikely(!err && ipoib_dest_count(intf) == IPOIB_DESTS_MANY))
+	if (unlikely(many))
 		mod_delayed_work(intf->wq, &intf->gc_work, 0);
 	return err == -E2BIG || err == -EBUSY ? -ENOMEM : err;
 }

@@ -13,7 +13,7 @@
  *
  * Whoever sends ARP requests or neighbour solicitations can invent GIDs, and each answer makes
  * a path. So only PATHS_FRESH_MAX may wait to be told for the first time, half of them for such
- * answers, and once there are many of those, "no such port" is not asked about again.
+ * answers, and once there are many of those, "no such port" is final when said twice.
  *
  * A query that fails is repeated with increasing delay, which differs from node to node. After
  * PATH_ATTEMPTS_MAX failures in a row the waiting packets are dropped and the
@@ -36,10 +36,10 @@
 #define PATH_ATTEMPTS_MAX	6
 #define PATH_ASKED_MAX		64
 #define PATH_HEARD_MIN		HZ
-#define PATH_HEARD_MAX		(300 * HZ)
+#define PATH_HEARD_MAX		(60 * HZ)
 #define PATHS_FRESH_MAX		1024
 #define PATHS_FRESH_MANY	(PATHS_FRESH_MAX / 4)
-/* What the kernel says of an answer that tells of no path. */
+/* What the kernel says of an answer that tells of no path, but also of a busy SA's. */
 #define PATH_NONE		(-EINVAL)
 #define PATH_COMP_MASK \
 	(IB_SA_PATH_REC_DGID | IB_SA_PATH_REC_SGID | IB_SA_PATH_REC_PKEY | \
@@ -80,19 +80,20 @@ static void path_not_fresh(struct ipoib_path *path)
 }
 
 /* One of many that nobody has heard of: it must not keep others from being asked for. */
-static bool path_is_invented(const struct ipoib_path *path)
+static bool path_is_invented(const struct ipoib_path *path, int answer)
 {
-	return path->status == PATH_NONE && test_bit(IPOIB_PATH_FRESH, &path->state) &&
+	return answer == PATH_NONE && path->attempts && test_bit(IPOIB_PATH_FRESH, &path->state) &&
 	       atomic_read(&path->intf->path.fresh) > PATHS_FRESH_MANY;
 }
 
-static void path_failed(struct ipoib_path *path)
+/* @answer: status of what the SA has said, 0 if it is not to blame */
+static void path_failed(struct ipoib_path *path, int answer)
 {
 	struct ipoib_intf *intf = path->intf;
 
 	trace_ipoib_path(intf, &path->dest.gid, path->status, 0);
 	if (path->attempts < PATH_ATTEMPTS_MAX && path_is_needed(path) &&
-	    !path_is_invented(path)) {
+	    !path_is_invented(path, answer)) {
 		path_retry(path);
 		return;
 	}
@@ -181,7 +182,7 @@ static void path_query(struct work_struct *work)
 	path->status = path->query_id;
 	complete(&path->answered);
 	path_asked(path);
-	path_failed(path);
+	path_failed(path, 0);
 }
 
 /* Does a connection along one record lead along the other as well? */
@@ -209,6 +210,8 @@ static void path_accept(struct work_struct *work)
 					       answer_work);
 	struct ipoib_intf *intf = path->intf;
 	struct rdma_ah_attr attr = {};
+	int answer = path->status;
+	u32 dlid;
 
 	path->query = NULL;
 	path_asked(path);
@@ -224,10 +227,13 @@ static void path_accept(struct work_struct *work)
 		rdma_destroy_ah_attr(&attr);
 	}
 	if (path->status) {
-		path_failed(path);
+		path_failed(path, answer);
 		return;
 	}
-	WRITE_ONCE(path->dlid, be32_to_cpu(sa_path_get_dlid(&path->rec)));
+	dlid = be32_to_cpu(sa_path_get_dlid(&path->rec));
+	if (dlid != path->dlid)
+		WRITE_ONCE(path->heard_wait, PATH_HEARD_MIN);
+	WRITE_ONCE(path->dlid, dlid);
 	trace_ipoib_path(intf, &path->dest.gid, 0, path->dlid);
 	path->attempts = 0;
 	path_not_fresh(path);
@@ -380,7 +386,8 @@ void ipoib_paths_forget_ah(struct ipoib_intf *intf)
  * A port that moved to another LID announces itself by ARP or neighbour
  * discovery long before the SA tells us. Asks again when the LID is a new one,
  * at most once a second for a path. A port may legitimately use any of its LIDs, if it
- * has several (LMC, IBA 4.1.3): that of one other we ask less often each time.
+ * has several (LMC, IBA 4.1.3): so each time that this has led to nothing we wait for longer,
+ * up to a minute.
  *
  * Context: NAPI.
  */
@@ -389,22 +396,20 @@ void ipoib_path_heard(struct ipoib_intf *intf, const union ib_gid *gid,
 {
 	struct ipoib_dest *dest;
 	struct ipoib_path *path;
-	bool same;
+	unsigned long wait;
 
 	rcu_read_lock();
 	dest = ipoib_dest_find(intf, gid);
 	if (!dest || ipoib_dest_is_mcast(dest))
 		goto out;
 	path = ipoib_path_of(dest);
-	same = path->other_lid == slid;
+	wait = max_t(unsigned long, READ_ONCE(path->heard_wait), PATH_HEARD_MIN);
 	if (!READ_ONCE(path->dlid) || READ_ONCE(path->dlid) == slid ||
 	    (path->heard &&
-	     time_before(jiffies, path->heard + (same ? path->other_wait : PATH_HEARD_MIN))))
+	     time_before(jiffies, path->heard + wait)))
 		goto out;
 	path->heard = jiffies;
-	path->other_lid = slid;
-	path->other_wait = same ? min_t(unsigned long, 2 * path->other_wait, PATH_HEARD_MAX) :
-				  PATH_HEARD_MIN;
+	WRITE_ONCE(path->heard_wait, min_t(unsigned long, 2 * wait, PATH_HEARD_MAX));
 	set_bit(IPOIB_PATH_STALE, &path->state);
 out:
 	rcu_read_unlock();

@@ -11,8 +11,8 @@
  * @intf: owner; constant
  * @state: bits of enum ipoib_path_state
  * @dlid: LID in use, 0 while unknown; control, read anywhere
- * @other_lid: the newest foreign LID that it was heard from; NAPI
- * @other_wait: how long [jiffies] a packet from there means nothing after @heard; NAPI
+ * @heard_wait: how long [jiffies] foreign LIDs mean nothing after @heard; written by NAPI and
+ *	control
  * @attempts: queries failed in a row; control
  * @heard: jiffies of the newest query that a foreign LID caused; NAPI
  * @query: request in flight; control
@@ -33,8 +33,7 @@ struct ipoib_path {
 	struct ipoib_intf *intf;
 	unsigned long state;
 	u32 dlid;
-	u32 other_lid;
-	unsigned long other_wait;
+	unsigned long heard_wait;
 	unsigned int attempts;
 	unsigned long heard;
 	struct ib_sa_query *query;

@@ -86,7 +86,7 @@ static int link_check_new(const struct ipoib_intf *parent,
 	}
 	if (accelerated != !!parent->accel) {
 		NL_SET_ERR_MSG_ATTR(extack, tb[IFLA_LINK],
-				    "the HCA accelerates the parent: its children are made in a network namespace by a process of that namespace");
+				    "an HCA accelerates this interface or the parent, not both: children are made in the parent's network namespace");
 		return -EOPNOTSUPP;
 	}
 	if (tb[IFLA_MTU] && nla_get_u32(tb[IFLA_MTU]) > mtu_max) {

@@ -18,7 +18,7 @@
  */
 static inline bool ipoib_rx_pool_maps(struct ib_device *ca)
 {
-	return COMPAT_PAGE_POOL_DMA_MAPPED && !ib_uses_virt_dma(ca);
+	return COMPAT_PP_UNMAPS && !ib_uses_virt_dma(ca);
 }
 
 /**

@@ -173,7 +173,7 @@ static int txqs_make_first(struct ipoib_intf *intf)
 			intf->txq[i].size /= 2;
 	}
 	if (!err && intf->txq[0].size != wanted)
-		netdev_warn(intf->dev, "the HCA has transmit rings of %u packets, not of %u\n",
+		netdev_warn(intf->dev, "transmit rings have %u packets, not %u: there is not room for more\n",
 			    intf->txq[0].size, wanted);
 	return err;
 }

@@ -5,8 +5,8 @@
  *
  * A consumer may still have mappings when the HCA goes, and with it everything that could
  * notice. Their table then stays, as an orphan, to recognise what is unmapped late. When
- * the module goes, the device gets the kernel's own operations, which do nothing with an
- * address that they do not know.
+ * the module goes, the device gets the kernel's own operations. On x86 they do nothing with an
+ * address that they do not know; where they maintain caches (arm64), it must not be unmapped.
  */
 #include <linux/debugfs.h>
 #include <linux/dma-mapping.h>

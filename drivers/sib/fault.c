@@ -45,10 +45,13 @@ static int fatal_set(void *data, u64 value)
 		return -EINVAL;
 	if (sib_fault_is_fatal(&dev->fault))
 		return 0;
+	if (!ib_device_try_get(&dev->ibdev))
+		return -ENODEV;
 	WRITE_ONCE(dev->fault.fatal, true);
 	fail_qps(&dev->port);
 	/* Of the whole HCA: mlx4 says port 0 */
 	ib_dispatch_event(&event);
+	ib_device_put(&dev->ibdev);
 	return 0;
 }
 

@@ -246,9 +246,11 @@ int sib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct 
 	int err;
 
 	/* What takes a queue pair away needs no HCA. */
-	err = sib_fault_command(&to_sib(ibqp->device)->fault);
-	if (err && !(mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET))
-		return err;
+	if (!(mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET)) {
+		err = sib_fault_command(&to_sib(ibqp->device)->fault);
+		if (err)
+			return err;
+	}
 	finish_flush(port, qp);
 	spin_lock_bh(&port->lock);
 	lock_attr(qp, &flags);

@@ -10,7 +10,7 @@
  * @init: attributes
  * @udata: NULL for kernel consumers
  *
- * Context: process. Return: 0, -EOPNOTSUPP, -EINVAL, -ENOMEM.
+ * Context: process. Return: 0, -EOPNOTSUPP, -EINVAL, -ENOMEM, -EIO.
  */
 int sib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib_udata *udata)
 {

@@ -5,7 +5,7 @@
 # host keep and ask for has a limit, and honest peers notice nothing. STRANGERS: how many.
 source "$STACK/lib.sh"
 
-COUNT=${STRANGERS:-10000}
+COUNT=${STRANGERS:-4000}
 ROUNDS=10
 # PATHS_FRESH_MAX of path.c, and what is there anyway
 MOST=$((1024 / 2 + 20))
