@@ -37,7 +37,8 @@ void ipoib_conn_take_turn(struct ipoib_conn *conn)
 	if (cm->setups < SETUPS_MAX)
 		ipoib_conn_event(conn, IPOIB_CONN_EV_PATH);
 	else if (list_empty(&conn->turn))
-		list_add_tail(&conn->turn, ipoib_conn_holds(conn->state) ? &cm->turns : &cm->retries);
+		list_add_tail(&conn->turn,
+			      ipoib_conn_holds(conn->state) ? &cm->turns : &cm->retries);
 }
 
 /**
