@@ -33,11 +33,10 @@ MEMORY = re.compile(r"^# memory: (\w+)$", re.MULTILINE)  # of the guest
 SOURCED = re.compile(r'^source "\$STACK/(.+)"$', re.MULTILINE)
 LIMIT_SECONDS = 600
 # Of those that need another one
-LIMITS = {"endless": 10, "connections": 1800, "fleet": 3600, "ha-soak": 3600, "modes": 3600, "soak": 7200,
+LIMITS = {"endless": 10, "connections": 1800, "ha-soak": 3600, "modes": 3600, "soak": 7200,
           "strangers": 3600, "thousand": 5400}
 # Of the environment, for a scenario that has them
-KNOBS = ("SOAK", "CROWD", "NEIGHBOURS", "HOURS", "PEERS", "SEED", "SWITCHES", "STRANGERS", "FLEET",
-         "DRIVER")
+KNOBS = ("SOAK", "CROWD", "NEIGHBOURS", "HOURS", "PEERS", "SEED", "SWITCHES", "STRANGERS")
 # What takes longest comes first, so that nothing is left to wait for at the end.
 LONGEST = ("fault-make", "failover", "fault", "queues", "kill", "loss", "groups", "ha", "reload")
 
