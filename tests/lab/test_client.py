@@ -64,7 +64,8 @@ def lab(tmp_path, monkeypatch):
     monkeypatch.setattr(daemon, "Qemu", LocalGuest)
     names = ("h1", "h2")
     plan = {"hosts": [{"name": name, "number": number, "driver": "ours", "console": "",
-                       "kernel": "6.1", "processor": "amd64", "hca": "sib", "ports": [PORT]}
+                       "kernel": "6.1", "processor": "amd64", "hca": "sib", "dma": "virtual",
+                       "ports": [PORT]}
                       for number, name in enumerate(names, 1)],
             "topology": None, "cables": [{"ends": ["h1:0", "h2:0"], "up": True}], "ports": 1, "options": {},
             "started": time.time()}
