@@ -7,6 +7,12 @@
 
 #include "op.h"
 
+#if COMPAT_DMA_OPS
+#define COMPAT_CAN_SET_DMA_OPS true
+#else
+#define COMPAT_CAN_SET_DMA_OPS false	/* set_dma_ops() does nothing */
+#endif
+
 #if COMPAT_DMA_MAP_PHYS
 #define COMPAT_MAP_PHYS(fn)
 #else

@@ -34,7 +34,7 @@ static int mode_set(const char *value, const struct kernel_param *param)
 		pr_err("dma=%s: neither virtual nor mapped\n", value);
 		return mode;
 	}
-	if (mode && !COMPAT_DMA_OPS) {
+	if (mode && !COMPAT_CAN_SET_DMA_OPS) {
 		pr_err("dma=mapped: this kernel lets no device have DMA operations of its own (no CONFIG_DMA_OPS or CONFIG_ARCH_HAS_DMA_OPS)\n");
 		return -EOPNOTSUPP;
 	}
@@ -58,7 +58,6 @@ MODULE_PARM_DESC(dma,
 static LIST_HEAD(orphans);
 static DEFINE_MUTEX(orphans_lock);
 
-#if COMPAT_DMA_OPS
 static unsigned int how(struct sib_dma *dma, unsigned long attrs)
 {
 	return (attrs & DMA_ATTR_SKIP_CPU_SYNC ? SIB_DMA_NO_SYNC : 0) |
@@ -206,12 +205,6 @@ static int dev_set_up(struct device *dev)
 	dma_set_seg_boundary(dev, BIT(SIB_DMA_SLOT_BITS) - 1);
 	return dma_set_mask_and_coherent(dev, DMA_BIT_MASK(SIB_DMA_BITS));
 }
-#else
-static int dev_set_up(struct device *dev)
-{
-	return -EOPNOTSUPP;
-}
-#endif
 
 /* The device does without the table. */
 static void let_go(struct sib_dma *dma)
