@@ -110,7 +110,7 @@ json describe(const Pair &pair, Time now)
             out[item.isAddress() ? "addresses" : "identity"].push_back(item.key);
     for (const auto &[step, attempts] : pair.failing())
         if (!attempts.error.empty())
-            out["failing"].push_back({{"step", step}, {"error", attempts.error}});
+            out["failing"].push_back({{"step", step.text()}, {"error", attempts.error}});
     for (const auto &one : pair.moves())
         out["moves"].push_back(move(pair, one, now));
     return out;

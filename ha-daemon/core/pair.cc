@@ -14,6 +14,7 @@ namespace
 using namespace std::chrono_literals;
 
 constexpr Time lookEvery = 10s; // some changes are not announced by the kernel
+constexpr Time late = 1s;       // of those who take addresses away with a link
 constexpr std::size_t manyMoves = 5;
 constexpr Time manyMovesWithin = 10s;
 constexpr Time calm = 1s; // of a port that flaps
@@ -23,6 +24,11 @@ Items without(Items items, const Items &others)
 {
     std::erase_if(items, [&](const Item &item) { return has(others, item); });
     return items;
+}
+
+bool isAddressed(const Items &items)
+{
+    return std::ranges::any_of(items, &Item::isAddress);
 }
 
 Interface absent(const std::string &name)
@@ -75,7 +81,7 @@ void Pair::on(const Seen &seen)
             for (const Side side : {Side::primary, Side::secondary})
                 state.view.side[side] = absent(state.view.side[side].name);
     assess();
-    const bool fresh = !started_;
+    const bool fresh = !started();
     if (fresh)
         start();
     const Journal before = journal(false);
@@ -92,7 +98,7 @@ void Pair::on(const Seen &seen)
 
 void Pair::on(const LinkChanged &link)
 {
-    if (!started_)
+    if (!started())
         return;
     LaneState &lane = lanes_[0];
     Interface &interface = lane.view.side[link.side];
@@ -101,8 +107,9 @@ void Pair::on(const LinkChanged &link)
         interface = absent(interface.name);
     interface.up = interface.index && link.up;
     interface.carrier = interface.index && link.carrier;
-    if (link.side == active_ && !interface.up)
-        lane.restoring = true;
+    if (link.side == active_ && !isBelievable(interface))
+        for (auto &[child, one] : lanes_) // children go with it
+            one.restoring = true;
     assess();
     decide();
     reconcile();
@@ -114,8 +121,11 @@ void Pair::on(const PortChanged &port)
     if (port_[port.side] == port.why)
         return;
     port_[port.side] = port.why;
-    if (!started_)
+    if (!started())
         return;
+    if (port.side == active_ && !port.why.empty())
+        for (auto &[child, lane] : lanes_)
+            lane.restoring = true;
     assess();
     decide();
     reconcile();
@@ -127,7 +137,7 @@ void Pair::on(const ReachChanged &reach)
     if (reach_[reach.side] == reach.why)
         return;
     reach_[reach.side] = reach.why;
-    if (!started_)
+    if (!started())
         return;
     assess();
     decide();
@@ -139,7 +149,7 @@ void Pair::on(const BatchDone &done)
     busy_ = false;
     const std::size_t guarded = guards_.size();
     for (const auto &outcome : done.outcomes) {
-        Attempts &attempts = attempts_[outcome.step.text()];
+        Attempts &attempts = attempts_[outcome.step.key()];
         if (outcome.error) {
             attempts.error = outcome.words;
             if (attempts.count == 1)
@@ -148,7 +158,7 @@ void Pair::on(const BatchDone &done)
         }
         attempts.error.clear();
         if (outcome.step.act == Act::put) {
-            given_.insert(outcome.step.text());
+            given_.insert(outcome.step.key());
             addressed_ = addressed_ || outcome.step.item.isAddress();
         }
         for (auto &[child, lane] : lanes_)
@@ -160,7 +170,7 @@ void Pair::on(const BatchDone &done)
     }
     if (guards_.size() != guarded)
         act(Save{});
-    if (moving_) {
+    if (isMoving(phase_)) {
         moves_.back().steps += done.outcomes.size();
         moves_.back().failed += static_cast<std::size_t>(
             std::ranges::count_if(done.outcomes, [](const Outcome &one) { return one.error; }));
@@ -194,7 +204,9 @@ void Pair::on(const Tick &)
 void Pair::on(const SwitchAsked &)
 {
     const Side to = other(active_);
-    const std::string why = !started_ ? "nothing is known yet" : unfit(to);
+    const std::string why = !started()         ? "nothing is known yet"
+                            : isMoving(phase_) ? "the failover before is not done"
+                                               : unfit(to);
     if (!why.empty() || !health_[to].good()) {
         decided(Severity::warning, "not switched to " + name(to) +
                                        " by hand: " + (why.empty() ? health_[to].why() : why));
@@ -210,36 +222,53 @@ void Pair::on(const SwitchAsked &)
 
 void Pair::start()
 {
-    started_ = true;
-    if (journal_) {
-        active_ = journal_->active;
-        moveCount_ = journal_->moves;
-        guards_ = journal_->guards;
-        for (const auto &entry : journal_->lanes) {
-            LaneState &lane = lanes_[entry.child];
-            lane.index = entry.index;
-            lane.identity = entry.identity;
-            lane.own = entry.own;
-            lane.restoring = !journal_->clean;
-        }
-        decided(Severity::info, "going on with " + name(active_));
-        journal_.reset();
-        return;
+    phase_ = Phase::guarding;
+    if (journal_)
+        succeed(*std::exchange(journal_, std::nullopt));
+    // Nobody is in charge: the identity is where the addresses are.
+    const LaneState &lane = lanes_[0];
+    if (!lane.restoring && !isAddressed(without(lane.view.side[active_].items, lane.own)) &&
+        isAddressed(lane.view.side[other(active_)].items)) {
+        active_ = other(active_);
+        addressed_ = true;
     }
-    const auto &own = lanes_[0].view.side;
-    const auto addressed = [](const Interface &interface) {
-        return std::ranges::any_of(interface.items, &Item::isAddress);
-    };
-    if (!addressed(own[Side::primary]) && addressed(own[Side::secondary]))
-        active_ = Side::secondary;
     decided(Severity::info, name(active_) + " has the identity");
+}
+
+// The one before left something undone unless it ended when all was well. Then there was
+// nobody in charge until now, and what has changed meanwhile was changed by somebody.
+void Pair::succeed(const Journal &journal)
+{
+    active_ = journal.active;
+    moveCount_ = journal.moves;
+    guards_ = journal.guards;
+    for (const auto &entry : journal.lanes) {
+        LaneState &lane = lanes_[entry.child];
+        if (journal.clean && entry.index[active_] != lane.view.side[active_].index)
+            continue;
+        lane.identity = entry.identity;
+        lane.own = entry.own;
+        lane.index = entry.index;
+        lane.restoring = !journal.clean;
+        addressed_ = !journal.clean; // peers may have been told of a failover that was not done
+    }
+}
+
+// What is missing on it was taken away by somebody, rather than lost with its link. Who
+// manages the interface may be late to take addresses away.
+bool Pair::isBelievable(const Interface &active) const
+{
+    const Health &health = health_[active_];
+    return active.index && active.up && active.carrier && port_[active_].empty() &&
+           (!health.failures() || now_ >= health.since() + late);
 }
 
 void Pair::see(LaneState &lane, bool lost)
 {
     const Interface &active = lane.view.side[active_];
     const int before = lane.index[active_];
-    if (!active.index || !active.up || lost || (before && before != active.index))
+    expire(lane);
+    if (!isBelievable(active) || lost || (before && before != active.index))
         lane.restoring = true;
     for (const Side side : {Side::primary, Side::secondary})
         lane.index[side] = lane.view.side[side].index;
@@ -271,10 +300,10 @@ void Pair::releaseGuard(const Step &step)
 // Attempts at what is no longer called for
 void Pair::forget()
 {
-    std::set<std::string> wanted;
+    std::set<StepKey> wanted;
     const auto want = [&](const Steps &steps) {
         for (const auto &step : steps)
-            wanted.insert(step.text());
+            wanted.insert(step.key());
     };
     for (const auto &[child, lane] : lanes_) {
         const Interface &active = lane.view.side[active_];
@@ -290,6 +319,14 @@ void Pair::forget()
     std::erase_if(attempts_, [&](const auto &one) { return !wanted.contains(one.first); });
 }
 
+// What the kernel would have let expire is not given back.
+void Pair::expire(LaneState &lane) const
+{
+    std::erase_if(lane.identity, [this](const Item &item) {
+        return item.valid != forever && item.seen + std::chrono::seconds(item.valid) <= now_;
+    });
+}
+
 // The identity is what the active interface has, and what could not be given to
 // it.
 void Pair::adopt(LaneState &lane)
@@ -301,7 +338,7 @@ void Pair::adopt(LaneState &lane)
         if (!has(identity, item) && isSick({Act::put, active.name, active.index, item, {}, {}}))
             identity.push_back(item);
     lane.identity = std::move(identity);
-    lane.restoring = false;
+    lane.restoring = !isBelievable(active);
 }
 
 std::string Pair::whyDead(Side side) const
@@ -352,7 +389,7 @@ void Pair::assess()
 {
     for (const Side side : {Side::primary, Side::secondary}) {
         const bool was = health_[side].good();
-        const bool first = !started_;
+        const bool first = !started();
         health_[side].note(whyBad(side), now_);
         if (!first && was != health_[side].good())
             decided(Severity::notice, health_[side].good()
@@ -371,7 +408,7 @@ bool Pair::flapping() const
 
 void Pair::decide()
 {
-    if (!started_ || moving_)
+    if (!started() || isMoving(phase_))
         return;
     if (health_[active_].good()) {
         waiting_.clear();
@@ -411,8 +448,7 @@ void Pair::move(Side to, const std::string &cause)
 {
     decided(Severity::notice, "moving from " + name(active_) + " to " + name(to) + ": " + cause);
     active_ = to;
-    moving_ = true;
-    told6_ = false;
+    phase_ = Phase::turning;
     held_ = false;
     waiting_.clear();
     announceAt_.reset();
@@ -428,7 +464,6 @@ void Pair::move(Side to, const std::string &cause)
     attempts_.clear();
     const LaneState &lane = lanes_[0];
     turns_ = standsIn(lane.identity, lane.view.side[other(to)], lane.view.side[to]);
-    turned_ = false;
     announceAhead(Kind::address4);
 }
 

@@ -6,10 +6,10 @@
 // seen is compared with that. A failover changes which interface is the active
 // one, a restart reads it from the journal; the rest is the same.
 //
-// The identity is what the active interface was seen to have while it was up, but for
-// what it had of its own while it stood by. An
-// interface that has been down or away, or whose messages were lost, is given
-// back what it has lost before what it has is believed again.
+// The identity is what the active interface was seen to have while it worked, but for
+// what it had of its own while it stood by. An interface that does not work loses
+// addresses to the kernel, or to whoever manages it; it is given back what it has lost,
+// also of what was removed by hand meanwhile, before what it has is believed again.
 #pragma once
 
 #include "ha-daemon/core/event.hpp"
@@ -29,6 +29,23 @@ struct Policy {
     bool announce = true;
 };
 
+// Where a pair is in its life. A failover goes through the phases from turning to taking,
+// in this order, and one that does not fail leaves guarding for nothing else.
+enum class Phase {
+    unseen,     // nothing has been read yet
+    turning,    // the kernel is to send by the other interface
+    givingIpv4, // what answers to IPv4 packets need, to the one that takes over
+    takingIpv4, // and from the other one, while peers hear of the IPv4 addresses
+    giving,     // all else; peers hear of the IPv6 addresses
+    taking,
+    guarding, // the identity is where it belongs, and is kept there
+};
+
+[[nodiscard]] constexpr bool isMoving(Phase phase)
+{
+    return phase > Phase::unseen && phase < Phase::guarding;
+}
+
 // Whether the kernel takes a step is not known before; how often it was tried.
 struct Attempts {
     unsigned count = 0;
@@ -39,9 +56,9 @@ struct Attempts {
 struct LaneState {
     Lane view;
     Items identity;
-    Items own;       // of the active interface, from before it was that: stays where it is
-    Both<int> index; // as last seen
-    bool restoring = false;
+    Items own;              // of the active interface, from before it was that: stays where it is
+    Both<int> index;        // as last seen
+    bool restoring = false; // what the active interface lacks is given back to it
 };
 
 // One failover: when what happened.
@@ -80,12 +97,13 @@ class Pair
 
     void configure(Policy policy) { policy_ = policy; }
 
-    [[nodiscard]] bool started() const { return started_; }
+    [[nodiscard]] Phase phase() const { return phase_; }
+    [[nodiscard]] bool started() const { return phase_ != Phase::unseen; }
     [[nodiscard]] Side active() const { return active_; }
     [[nodiscard]] const Health &health(Side side) const { return health_[side]; }
     [[nodiscard]] const Policy &policy() const { return policy_; }
     [[nodiscard]] const std::map<std::uint16_t, LaneState> &lanes() const { return lanes_; }
-    [[nodiscard]] const std::map<std::string, Attempts> &failing() const { return attempts_; }
+    [[nodiscard]] const std::map<StepKey, Attempts> &failing() const { return attempts_; }
     [[nodiscard]] const std::deque<Move> &moves() const { return moves_; }
     [[nodiscard]] std::uint64_t moveCount() const { return moveCount_; }
     [[nodiscard]] const std::deque<Decision> &decisions() const { return decisions_; }
@@ -93,6 +111,8 @@ class Pair
     [[nodiscard]] std::vector<std::string> standbyLacks() const;
 
   private:
+    friend struct PairProbe; // looks into one, to tell its states apart in tests
+
     void on(const Seen &seen);
     void on(const LinkChanged &link);
     void on(const PortChanged &port);
@@ -103,11 +123,13 @@ class Pair
     void on(const SwitchAsked &);
 
     void start();
+    void succeed(const Journal &journal);
     void noteManagers(const LaneState &lane);
     void noteGuards(const Steps &steps);
     void releaseGuard(const Step &step);
     void see(LaneState &lane, bool lost);
     void forget();
+    void expire(LaneState &lane) const;
     void adopt(LaneState &lane);
     void assess();
     void decide();
@@ -118,17 +140,20 @@ class Pair
     void noteTurned();
     void noteMoved();
     void finishMove();
+    void enterNext();
     void announceAhead(Kind kind);
     void announceAgain();
     void announce(const std::function<Items(const LaneState &, const Interface &)> &addresses);
-    [[nodiscard]] Steps moveSteps();
-    [[nodiscard]] Steps turnSteps();
+    [[nodiscard]] Steps phaseSteps();
+    [[nodiscard]] Steps guardSteps();
+    [[nodiscard]] Steps turnSteps() const;
     [[nodiscard]] Steps puts() const;
     [[nodiscard]] Steps drops() const;
     [[nodiscard]] Steps standbySteps();
     [[nodiscard]] Steps allowed(Steps steps);
     [[nodiscard]] bool hasTurned() const;
     [[nodiscard]] bool isSick(const Step &step) const;
+    [[nodiscard]] bool isBelievable(const Interface &active) const;
     [[nodiscard]] std::string whyDead(Side side) const;
     [[nodiscard]] std::string whyBad(Side side) const;
     [[nodiscard]] bool couldServe(Side side) const;
@@ -142,22 +167,19 @@ class Pair
 
     Policy policy_;
     std::optional<Journal> journal_; // of the one before; until started
-    bool started_ = false;
+    Phase phase_ = Phase::unseen;
     Side active_ = Side::primary;
     std::map<std::uint16_t, LaneState> lanes_;
     Both<Health> health_;
     Both<std::string> port_;  // why the port does not work
     Both<std::string> reach_; // why nobody is reached by it
-    std::map<std::string, Attempts> attempts_;
+    std::map<StepKey, Attempts> attempts_;
     Journal::Guards guards_; // given back in the end
     std::set<int> woken_;    // indexes of interfaces that were set up once
     std::set<int> managed_;  // of those that somebody else manages, which has been said
     bool busy_ = false;      // a batch is under way
-    bool moving_ = false;
     bool turns_ = false;     // the kernel turns to the other interface at the loss of a link
-    bool turned_ = false;    // it was told of the loss
-    bool told6_ = false;     // the peers, of the IPv6 addresses of the move under way
-    bool addressed_ = false; // the active interface was given an address
+    bool addressed_ = false; // peers have to be told where the addresses are
     bool held_ = false;      // switched by hand: no failback
     std::string waiting_;    // why nothing is done about a failure
     std::deque<Move> moves_;
@@ -169,8 +191,8 @@ class Pair
     std::optional<Time> lookAt_;
 
     // Of the event that is being handled
-    bool fresh_ = false;          // everything has just been seen
-    std::set<std::string> given_; // steps by which the active interface got something
+    bool fresh_ = false;      // everything has just been seen
+    std::set<StepKey> given_; // steps by which the active interface got something
     Actions actions_;
     Time at_{};
     Time now_{};

@@ -3,6 +3,8 @@
 #include "ha-daemon/core/pair.hpp"
 #include "ha-daemon/core/plan.hpp"
 
+#include <algorithm>
+
 namespace openipoib::ha
 {
 
@@ -15,10 +17,10 @@ constexpr std::size_t decisionsKept = 64;
 
 Journal Pair::journal(bool ending) const
 {
-    if (!started_ && journal_)
+    if (!started() && journal_)
         return *journal_;
     Journal out{.active = active_,
-                .clean = ending && started_,
+                .clean = ending && started(),
                 .moves = moveCount_,
                 .lanes = {},
                 .guards = ending ? Journal::Guards() : guards_};
@@ -56,6 +58,10 @@ std::vector<std::string> Pair::standbyLacks() const
     for (const auto &[child, lane] : lanes_) {
         const Interface &active = lane.view.side[active_];
         const Interface &standby = lane.view.side[side];
+        if (std::ranges::none_of(lane.identity, &Item::isAddress) &&
+            std::ranges::any_of(standby.items, &Item::isAddress))
+            lacks.push_back("the addresses of " + standby.name +
+                            " would not be moved: " + active.name + ", which is active, has none");
         if (child && !standby.index)
             lacks.push_back("there is no " + standby.name);
         if (active.index && standby.index)

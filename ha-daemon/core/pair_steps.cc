@@ -46,26 +46,65 @@ bool isOfAddress4(const Step &step)
 // Until what is seen is what should be, one kind of change at a time.
 void Pair::reconcile()
 {
-    if (!started_ || busy_)
+    if (!started() || busy_)
         return;
     noteTurned();
-    Steps steps = moving_ ? moveSteps() : Steps();
-    const bool urgent = !steps.empty() && !hasTurned();
-    if (steps.empty())
-        steps = allowed(puts());
-    if (steps.empty()) {
-        noteMoved();
-        steps = allowed(drops());
-    }
-    if (steps.empty()) {
-        settle();
-        steps = standbySteps();
+    Steps steps = phaseSteps();
+    while (steps.empty() && isMoving(phase_)) {
+        enterNext();
+        steps = phaseSteps();
     }
     if (steps.empty())
         return;
     busy_ = true;
     noteGuards(steps);
-    act(Batch{std::move(steps), urgent});
+    act(Batch{std::move(steps), phase_ < Phase::giving && !hasTurned()});
+}
+
+// One family is done with before the other begins: told first, since the packets of a
+// peer come in by any interface while the address is still on the other.
+Steps Pair::phaseSteps()
+{
+    switch (phase_) {
+    case Phase::unseen:
+        return {};
+    case Phase::turning:
+        return allowed(turnSteps());
+    case Phase::givingIpv4:
+        return allowed(only(puts(), isForIpv4));
+    case Phase::takingIpv4:
+        return allowed(only(drops(), isOfAddress4));
+    case Phase::giving:
+        return allowed(puts());
+    case Phase::taking:
+        return allowed(drops());
+    case Phase::guarding:
+        return guardSteps();
+    }
+    return {};
+}
+
+// Of a failover
+void Pair::enterNext()
+{
+    phase_ = static_cast<Phase>(static_cast<int>(phase_) + 1);
+    if (phase_ == Phase::giving)
+        announceAhead(Kind::address6);
+    else if (phase_ == Phase::taking)
+        noteMoved();
+    else if (phase_ == Phase::guarding)
+        finishMove();
+}
+
+Steps Pair::guardSteps()
+{
+    Steps steps = allowed(puts());
+    if (steps.empty())
+        steps = allowed(drops());
+    if (!steps.empty())
+        return steps;
+    settle();
+    return standbySteps();
 }
 
 // Packets go by the new interface already: the rest is in their way, if in a hurry.
@@ -74,30 +113,12 @@ bool Pair::hasTurned() const
     return turns_ && !lanes_.at(0).view.side[other(active_)].carrier;
 }
 
-// What peers wait for. One family is done with before the other begins: told first,
-// since the packets of a peer come in by any interface while the address is still on
-// the other.
-Steps Pair::moveSteps()
-{
-    Steps steps = turnSteps();
-    if (steps.empty())
-        steps = allowed(only(puts(), isForIpv4));
-    if (steps.empty())
-        steps = allowed(only(drops(), isOfAddress4));
-    if (steps.empty() && !told6_) {
-        told6_ = true;
-        announceAhead(Kind::address6);
-    }
-    return steps;
-}
-
 // The kernel may take up to a second to see that a link is lost.
-Steps Pair::turnSteps()
+Steps Pair::turnSteps() const
 {
     Steps steps;
-    if (!turns_ || turned_ || hasTurned() || port_[other(active_)].empty())
+    if (!turns_ || hasTurned() || port_[other(active_)].empty())
         return steps;
-    turned_ = true;
     for (const auto &[child, lane] : lanes_)
         append(steps, planTurn(lane.view.side[other(active_)]));
     return steps;
@@ -111,7 +132,7 @@ Steps Pair::puts() const
         if (!active.up)
             continue;
         append(steps, planPuts(lane.identity, active));
-        if (moving_)
+        if (isMoving(phase_))
             append(steps, planPeers(lane.view.side[other(active_)], active, false));
     }
     return steps;
@@ -128,7 +149,7 @@ Steps Pair::drops() const
         Steps some = planDrops(lane.identity, active, standby);
         std::erase_if(some, [&](const Step &step) {
             const Step put{Act::put, active.name, active.index, step.item, {}, {}};
-            return !fresh_ && !given_.contains(put.text());
+            return !fresh_ && !given_.contains(put.key());
         });
         if (!some.empty())
             append(steps, planGuard(standby));
@@ -163,7 +184,7 @@ Steps Pair::standbySteps()
 Steps Pair::allowed(Steps steps)
 {
     std::erase_if(steps, [this](const Step &step) {
-        Attempts &attempts = attempts_[step.text()];
+        Attempts &attempts = attempts_[step.key()];
         if (attempts.count >= maxAttempts && now_ < attempts.next)
             return true;
         ++attempts.count;
@@ -175,7 +196,7 @@ Steps Pair::allowed(Steps steps)
 
 bool Pair::isSick(const Step &step) const
 {
-    const auto attempts = attempts_.find(step.text());
+    const auto attempts = attempts_.find(step.key());
     return attempts != attempts_.end() && attempts->second.count >= maxAttempts;
 }
 
@@ -187,9 +208,7 @@ void Pair::settle()
             if (lane.view.side[side].index && lane.view.side[side].up)
                 woken_.insert(lane.view.side[side].index);
     }
-    if (moving_) {
-        finishMove();
-    } else if (addressed_) {
+    if (addressed_) {
         addressed_ = false;
         announcements_ = 0;
         announceAgain();
@@ -198,20 +217,18 @@ void Pair::settle()
 
 void Pair::noteTurned()
 {
-    if (moving_ && moves_.back().turned == Time{} && hasTurned())
+    if (isMoving(phase_) && moves_.back().turned == Time{} && hasTurned())
         moves_.back().turned = now_;
 }
 
 // The active interface has everything.
 void Pair::noteMoved()
 {
-    if (moving_ && moves_.back().moved == Time{})
-        moves_.back().moved = now_;
+    moves_.back().moved = now_;
 }
 
 void Pair::finishMove()
 {
-    moving_ = false;
     addressed_ = false;
     act(Save{.canWait = true});
     act(Look{});

@@ -30,13 +30,13 @@ std::string kindText(Kind kind)
 
 } // namespace
 
-std::string Step::text() const
+std::string StepKey::text() const
 {
     switch (act) {
     case Act::put:
-        return interface + ": add " + kindText(item.kind) + " " + item.key;
+        return interface + ": add " + kindText(kind) + " " + item;
     case Act::drop:
-        return interface + ": remove " + kindText(item.kind) + " " + item.key;
+        return interface + ": remove " + kindText(kind) + " " + item;
     case Act::up:
         return interface + ": set up";
     case Act::mode:

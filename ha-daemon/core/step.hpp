@@ -4,6 +4,7 @@
 
 #include "ha-daemon/core/item.hpp"
 
+#include <compare>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,22 @@ enum class Act {
     wake,    // it has been turned away from, but has a carrier
 };
 
+// What tells attempts at the same thing from others: an interface that has come back has
+// another index, and an item may have got another body.
+struct StepKey {
+    Act act = Act::put;
+    std::string interface;
+    Kind kind = Kind::address4;
+    std::string item;
+    std::string name;
+    std::string value;
+
+    auto operator<=>(const StepKey &) const = default;
+
+    // In words.
+    [[nodiscard]] std::string text() const;
+};
+
 struct Step {
     Act act = Act::put;
     std::string interface;
@@ -29,8 +46,8 @@ struct Step {
     std::string name;
     std::string value;
 
-    // In words; also what tells attempts at the same thing from others.
-    [[nodiscard]] std::string text() const;
+    [[nodiscard]] StepKey key() const { return {act, interface, item.kind, item.key, name, value}; }
+    [[nodiscard]] std::string text() const { return key().text(); }
 };
 
 using Steps = std::vector<Step>;

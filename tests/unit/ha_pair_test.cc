@@ -514,7 +514,9 @@ TEST_F(HaPair, ARefusedAddressStaysWhereItIs)
     world.quiesce();
     EXPECT_TRUE(has(world.kernel.side[Side::primary].items, identity[1]));
     world.expectOn(Side::secondary, {identity[0], identity[2], identity[4]});
-    EXPECT_EQ(world.pair->failing().count("ib1: add address 10.0.0.9/24"), 1u);
+    EXPECT_EQ(std::ranges::count(world.pair->failing(), "ib1: add address 10.0.0.9/24",
+                                 [](const auto &one) { return one.first.text(); }),
+              1);
     // It is tried again, seldom.
     world.kernel.refused.clear();
     world.quiesce();
