@@ -2,7 +2,8 @@
 // A kernel with two interfaces, and a daemon on it that can be killed. The
 // kernel takes away what Linux takes away: IPv6 addresses and routes with a link
 // that is set down, IPv4 routes with the last IPv4 address, secondary addresses
-// with their primary. Its messages may come late, twice, or not at all.
+// with their primary. Its messages may come late, twice, or not at all. A peer hears
+// the announcements. A world can be copied.
 #pragma once
 
 #include "ha-daemon/core/pair.hpp"
@@ -11,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -184,14 +186,19 @@ class World
 {
   public:
     FakeKernel kernel;
-    std::unique_ptr<Pair> pair;
+    std::optional<Pair> pair;
     std::string saved; // the journal
     Policy policy;
     Time now{1'000'000};
+    Time takes{10};          // to handle an event
     int stepsUntilKill = -1; // -1: it lives
+    bool readsLate = false;  // what is asked to be read is not read before read()
     unsigned announcements = 0;
-    std::vector<std::string> done; // steps, and that the peers were told
-    std::size_t urgent = 0;        // steps that peers waited for
+    unsigned deaf = 0;                    // how many announcements the peer will not hear
+    std::map<std::string, Side> believed; // by the peer: where an address is
+    std::string wrong;                    // what must never happen, and did
+    std::vector<std::string> done;        // steps, and that the peers were told
+    std::size_t urgent = 0;               // steps that peers waited for
     std::vector<std::string> said;
 
     void start()
@@ -199,9 +206,9 @@ class World
         std::optional<Journal> journal;
         if (!saved.empty())
             journal = readJournal(saved).value();
-        pair = std::make_unique<Pair>(policy, journal);
+        pair.emplace(policy, journal);
         queue_.clear();
-        lost_ = false;
+        lost_ = looking_ = unsaved_ = false;
         for (const Side side : {Side::primary, Side::secondary})
             tell(PortChanged{side, kernel.port[side]});
         look();
@@ -254,6 +261,17 @@ class World
         while (pair && (lost_ || !queue_.empty()))
             deliver();
     }
+    [[nodiscard]] const std::deque<Event> &pending() const { return queue_; }
+    [[nodiscard]] bool isLost() const { return lost_; }
+    [[nodiscard]] bool isLooking() const { return looking_; }
+    [[nodiscard]] bool isUnsaved() const { return unsaved_; }
+    // What the daemon has wanted to read, messages first
+    void read()
+    {
+        looking_ = false;
+        deliverAll();
+        look();
+    }
     void pass(Time time)
     {
         const Time end = now + time;
@@ -267,6 +285,8 @@ class World
     {
         if (!pair)
             return;
+        if (unsaved_)
+            save();
         // What a port is like is asked for before a loss is forgotten.
         if (lost_)
             for (const Side side : {Side::primary, Side::secondary})
@@ -278,17 +298,14 @@ class World
     {
         if (!pair)
             return;
-        now += Time(10);
+        now += takes;
         for (const auto &action : pair->handle(event, now, now)) {
             perform(action);
             if (!pair)
                 return;
         }
-        if (looking_) {
-            looking_ = false;
-            deliverAll(); // a reading does not overtake messages
-            look();
-        }
+        if (looking_ && !readsLate)
+            read();
     }
     void quiesce()
     {
@@ -296,6 +313,7 @@ class World
         pass(std::chrono::minutes(2));
         deliverAll();
         pass(std::chrono::minutes(2));
+        EXPECT_EQ(wrong, "");
     }
     [[nodiscard]] Side active() const { return pair->active(); }
 
@@ -340,20 +358,36 @@ class World
   private:
     void perform(const Action &action)
     {
-        if (std::holds_alternative<Save>(action))
-            saved = writeJournal(pair->journal(false));
-        else if (const auto *batch = std::get_if<Batch>(&action))
+        if (const auto *keep = std::get_if<Save>(&action)) {
+            unsaved_ = true;
+            if (!keep->canWait)
+                save();
+        } else if (const auto *batch = std::get_if<Batch>(&action))
             perform(*batch);
-        else if (const auto *announce = std::get_if<Announce>(&action)) {
-            ++announcements;
-            for (const auto &to : announce->to)
-                for (const auto &one : to.addresses)
-                    done.push_back(to.interface + ": announce " + one.key);
-            tell(Announced{});
-        } else if (std::holds_alternative<Look>(action))
+        else if (const auto *announce = std::get_if<Announce>(&action))
+            perform(*announce);
+        else if (std::holds_alternative<Look>(action))
             looking_ = true;
         else
             said.push_back(std::get<Say>(action).text);
+    }
+    void save()
+    {
+        unsaved_ = false;
+        saved = writeJournal(pair->journal(false));
+    }
+    void perform(const Announce &announce)
+    {
+        ++announcements;
+        const bool heard = !deaf;
+        deaf -= !heard;
+        for (const auto &to : announce.to)
+            for (const auto &one : to.addresses) {
+                done.push_back(to.interface + ": announce " + one.key);
+                if (heard)
+                    believed[one.key] = to.interface == "ib0" ? Side::primary : Side::secondary;
+            }
+        tell(Announced{});
     }
     void perform(const Batch &batch)
     {
@@ -368,9 +402,9 @@ class World
                 --stepsUntilKill;
             const int before = kernel.holders(step.item);
             const int error = kernel.execute(step);
-            if (step.act == Act::drop && before > 0 && belongs(step.item)) {
-                EXPECT_GE(kernel.holders(step.item), 1) << step.text() << " loses it";
-            }
+            if (step.act == Act::drop && before > 0 && belongs(step.item) &&
+                kernel.holders(step.item) == 0)
+                wrong = step.text() + " loses it";
             done.push_back(step.text());
             urgent += batch.urgent;
             answer.outcomes.push_back({step, error, error ? "refused" : ""});
@@ -381,6 +415,7 @@ class World
     std::deque<Event> queue_;
     bool lost_ = false;
     bool looking_ = false;
+    bool unsaved_ = false; // the journal, until everything is read
 };
 
 } // namespace openipoib::ha
