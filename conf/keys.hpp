@@ -31,6 +31,9 @@ struct Key {
     std::string_view obsolete = {};
 };
 
+// Of keys that say whether a kernel module is loaded
+inline constexpr std::string_view loadSuffix = "_LOAD";
+
 // All keys with a fixed name.
 [[nodiscard]] std::span<const Key> keys();
 [[nodiscard]] const Key *findKey(std::string_view name);

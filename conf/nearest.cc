@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include "conf/nearest.hpp"
 
+#include "conf/keys.hpp"
+
 #include <algorithm>
+#include <iterator>
+#include <string>
 #include <vector>
 
 namespace openipoib::conf
@@ -13,6 +17,28 @@ namespace
 char lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+std::string digits(std::string_view word)
+{
+    std::string out;
+    std::ranges::copy_if(word, std::back_inserter(out),
+                         [](char c) { return c >= '0' && c <= '9'; });
+    return out;
+}
+
+bool isLoadKey(std::string_view key)
+{
+    return key.size() > loadSuffix.size() &&
+           distance(key.substr(key.size() - loadSuffix.size()), loadSuffix) == 0;
+}
+
+// How many letters of @word may be wrong if @key is meant
+std::size_t mostWrong(std::string_view word, std::string_view key)
+{
+    if (isLoadKey(word) && isLoadKey(key))
+        return (key.size() - loadSuffix.size()) / 5;
+    return std::min<std::size_t>(2, key.size() / 3);
 }
 
 } // namespace
@@ -51,6 +77,22 @@ std::optional<std::string_view> nearest(std::string_view word,
         const std::size_t wrong = distance(word, candidate);
         if (3 * wrong <= candidate.size() && (!best || wrong < least)) {
             best = candidate;
+            least = wrong;
+        }
+    }
+    return best;
+}
+
+std::optional<std::string_view> misspelt(std::string_view word,
+                                         std::span<const std::string_view> keys)
+{
+    std::optional<std::string_view> best;
+    std::size_t least = 0;
+    for (const auto key : keys) {
+        const std::size_t wrong = distance(word, key);
+        if (wrong <= mostWrong(word, key) && digits(word) == digits(key) &&
+            (!best || wrong < least)) {
+            best = key;
             least = wrong;
         }
     }

@@ -19,4 +19,11 @@ namespace openipoib::conf
 [[nodiscard]] std::optional<std::string_view> nearest(std::string_view word,
                                                       std::span<const std::string_view> words);
 
+// The key that is meant by one that is misspelt beyond doubt, if there is one: one or two
+// letters are wrong, at most a third of them, and no digit. Keys that end in _LOAD name
+// kernel modules, of which more than the known ones exist: one letter in five of what
+// stands before _LOAD may be wrong.
+[[nodiscard]] std::optional<std::string_view> misspelt(std::string_view word,
+                                                       std::span<const std::string_view> keys);
+
 } // namespace openipoib::conf

@@ -15,8 +15,6 @@ namespace openipoib::conf
 namespace
 {
 
-constexpr std::string_view loadSuffix = "_LOAD";
-
 // Turns assignments into settings. Each key's last assignment counts, as in a
 // shell.
 class Reader
@@ -142,7 +140,7 @@ void Reader::interfaceKey(const Assignment &at, const DeviceKey &key)
 }
 
 // A misspelt key must not be passed over: IPOIB_LOD=no would load IPoIB. One
-// that resembles nothing belongs to somebody else.
+// that may be right belongs to somebody else.
 void Reader::unknownKey(const Assignment &at)
 {
     std::vector<std::string> possible(keyNames().begin(), keyNames().end());
@@ -150,7 +148,7 @@ void Reader::unknownKey(const Assignment &at)
         for (const auto *suffix : {"_IP", "_SLAVES"})
             possible.push_back(bond + suffix);
     const std::vector<std::string_view> words(possible.begin(), possible.end());
-    const auto meant = nearest(at.key, words);
+    const auto meant = misspelt(at.key, words);
     if (meant)
         add(Severity::error, at, "unknown key", "did you mean " + std::string(*meant) + "?");
     else

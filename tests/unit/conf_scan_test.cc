@@ -3,11 +3,13 @@
 #include "conf/scan.hpp"
 
 #include "conf/keys.hpp"
+#include "conf/settings.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 namespace openipoib::conf
 {
@@ -164,9 +166,38 @@ TEST(ConfNearest, OnlyWhatIsNear)
 {
     EXPECT_EQ(nearest("SET_IPOB_CM", keyNames()), "SET_IPOIB_CM");
     EXPECT_EQ(nearest("ipoib_mtu", keyNames()), "IPOIB_MTU");
-    EXPECT_EQ(nearest("PRIMARY_IPOIB", keyNames()), "PRIMARY_IPOIB_DEV");
     EXPECT_FALSE(nearest("PATH", keyNames()));
     EXPECT_FALSE(nearest("SOMETHING_ELSE", keyNames()));
+}
+
+TEST(ConfNearest, OnlyAKeyThatIsMisspeltBeyondDoubt)
+{
+    for (const auto &[word, meant] :
+         std::map<std::string_view, std::string_view>{{"IPOIB_LOD", "IPOIB_LOAD"},
+                                                      {"IPOB_LOAD", "IPOIB_LOAD"},
+                                                      {"iopib_load", "IPOIB_LOAD"},
+                                                      {"UVERB_LOAD", "UVERBS_LOAD"},
+                                                      {"MTCHA_LOAD", "MTHCA_LOAD"},
+                                                      {"SET_IPOB_CM", "SET_IPOIB_CM"},
+                                                      {"PRIMARY_IPOIB_DV", "PRIMARY_IPOIB_DEV"},
+                                                      {"IPOIBHA_ENABEL", "IPOIBHA_ENABLE"}})
+        EXPECT_EQ(misspelt(word, keyNames()), meant) << word;
+    for (const char *word :
+         {"RXE_LOAD", "MLX5_EN_LOAD", "MLX6_LOAD", "NVME_LOAD", "ISERT_LOAD", "MLX_LOAD",
+          "IRDMA_LOAD", "OPA_LOAD", "SIW_LOAD", "LOAD", "_LOAD", "PATH", "SOMETHING_ELSE", ""})
+        EXPECT_FALSE(misspelt(word, keyNames())) << word;
+}
+
+// Whoever lists what else is to be loaded has a stack all the same.
+TEST(ConfNearest, ModulesThatAreNotKnownVoidNothing)
+{
+    for (const char *key : {"RXE_LOAD", "MLX5_EN_LOAD", "NVME_LOAD", "ISERT_LOAD", "MLX_LOAD",
+                            "IRDMA_LOAD", "OPA_LOAD"}) {
+        const auto reading = readSettings(std::string(key) + "=yes\n", {});
+        EXPECT_FALSE(hasErrors(reading.diagnostics)) << key;
+        ASSERT_EQ(reading.diagnostics.size(), 1u) << key;
+        EXPECT_EQ(reading.diagnostics[0].severity, Severity::warning) << key;
+    }
 }
 
 TEST(ConfKeys, NamesAreUniqueAndWellFormed)
