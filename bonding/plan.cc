@@ -72,7 +72,7 @@ Before beforeOf(const Interface &interface)
 
 bool sameAddress(const netlink::Address &a, const netlink::Address &b)
 {
-    return a.local == b.local && a.prefix == b.prefix;
+    return a.local == b.local && a.prefix == b.prefix && a.peer == b.peer;
 }
 
 bool hasAddress(const Interface &interface, const netlink::Address &address)

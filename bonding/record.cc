@@ -13,9 +13,13 @@ using nlohmann::json;
 
 json addressDocument(const netlink::Address &address)
 {
-    return {{"address", address.text()}, {"scope", address.scope},
-            {"flags", address.flags},    {"label", address.label},
-            {"valid", address.valid},    {"preferred", address.preferred}};
+    netlink::Address withoutPeer = address;
+    withoutPeer.peer.clear();
+    return {{"address", withoutPeer.text()},  {"peer", address.peer},
+            {"broadcast", address.broadcast}, {"metric", address.metric},
+            {"protocol", address.protocol},   {"scope", address.scope},
+            {"flags", address.flags},         {"label", address.label},
+            {"valid", address.valid},         {"preferred", address.preferred}};
 }
 
 netlink::Address readAddress(const json &document)
@@ -23,11 +27,18 @@ netlink::Address readAddress(const json &document)
     auto address = netlink::parseAddress(document.at("address").get<std::string>());
     if (!address)
         throw std::invalid_argument("no address");
+    // Records of earlier versions have none of these.
+    address->peer = document.value("peer", io::Bytes());
+    address->broadcast = document.value("broadcast", io::Bytes());
+    address->metric = document.value("metric", std::uint32_t{0});
+    address->protocol = document.value("protocol", std::uint8_t{0});
     address->scope = document.at("scope").get<std::uint8_t>();
     address->flags = document.at("flags").get<std::uint32_t>();
     address->label = document.at("label").get<std::string>();
     address->valid = document.at("valid").get<std::uint32_t>();
     address->preferred = document.at("preferred").get<std::uint32_t>();
+    if (!address->isWhole())
+        throw std::invalid_argument("no address");
     return *address;
 }
 

@@ -37,6 +37,13 @@ std::string words(const Options &options)
 std::string withTimes(const netlink::Address &address)
 {
     std::string out = address.text();
+    if (!address.broadcast.empty())
+        out += fmt::format(" broadcast {}.{}.{}.{}", address.broadcast[0], address.broadcast[1],
+                           address.broadcast[2], address.broadcast[3]);
+    if (address.metric)
+        out += fmt::format(" metric {}", address.metric);
+    if (address.protocol)
+        out += fmt::format(" proto {}", address.protocol);
     if (address.scope == 253)
         out += " scope link";
     else if (address.scope == 254)

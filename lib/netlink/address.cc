@@ -28,6 +28,11 @@ io::Bytes bytes(const nlattr *attribute)
     return {start, start + nla_len(attribute)};
 }
 
+// IFA_PROTO, since Linux 5.18, which not all headers have
+constexpr int addressProtocol = 11;
+
+using Table = std::array<nlattr *, addressProtocol + 1>;
+
 Message message(int type, int flags, const Address &address)
 {
     Message out(type, flags);
@@ -38,18 +43,57 @@ Message message(int type, int flags, const Address &address)
     fixed.ifa_index = static_cast<unsigned>(address.index);
     out.header(fixed);
     out.put(IFA_LOCAL, io::View(address.local));
+    // Of a point-to-point link the other end, else the address itself
+    out.put(IFA_ADDRESS, io::View(address.peer.empty() ? address.local : address.peer));
     return out;
+}
+
+std::string numberText(std::uint8_t family, const io::Bytes &number)
+{
+    std::array<char, INET6_ADDRSTRLEN> out{};
+    if (number.size() != bitsOf(family) / 8U ||
+        !::inet_ntop(family, number.data(), out.data(), out.size()))
+        return "?";
+    return out.data();
+}
+
+void parseAttributes(const Table &table, Address &address)
+{
+    if (table[IFA_FLAGS] && nla_len(table[IFA_FLAGS]) >= 4)
+        address.flags = nla_get_u32(table[IFA_FLAGS]);
+    if (table[IFA_RT_PRIORITY] && nla_len(table[IFA_RT_PRIORITY]) >= 4)
+        address.metric = nla_get_u32(table[IFA_RT_PRIORITY]);
+    if (table[addressProtocol] && nla_len(table[addressProtocol]) >= 1)
+        address.protocol = nla_get_u8(table[addressProtocol]);
+    for (const auto c : bytes(table[IFA_LABEL]))
+        if (c)
+            address.label += static_cast<char>(c);
+    ifa_cacheinfo times{};
+    if (table[IFA_CACHEINFO] && nla_len(table[IFA_CACHEINFO]) >= static_cast<int>(sizeof times)) {
+        nla_memcpy(&times, table[IFA_CACHEINFO], sizeof times);
+        address.valid = times.ifa_valid;
+        address.preferred = times.ifa_prefered;
+    }
 }
 
 } // namespace
 
 std::string Address::text() const
 {
-    std::array<char, INET6_ADDRSTRLEN> out{};
-    if (local.size() != bitsOf(family) / 8U ||
-        !::inet_ntop(family, local.data(), out.data(), out.size()))
-        return "?";
-    return std::string(out.data()) + "/" + std::to_string(prefix);
+    std::string out = numberText(family, local);
+    if (!peer.empty())
+        out += " peer " + numberText(family, peer);
+    return out + "/" + std::to_string(prefix);
+}
+
+bool Address::isWhole() const
+{
+    const std::size_t size = bitsOf(family) / 8U;
+    const auto isNumber = [size](const io::Bytes &one) {
+        return one.empty() || one.size() == size;
+    };
+    return local.size() == size && isNumber(peer) && isNumber(broadcast) &&
+           prefix <= bitsOf(family);
 }
 
 std::optional<Address> parseAddress(const std::string &text)
@@ -78,9 +122,9 @@ std::optional<Address> parseAddress(const std::string &text)
 std::optional<Address> parseAddress(const nlmsghdr *answer)
 {
     auto *header = const_cast<nlmsghdr *>(answer); // libnl reads only
-    std::array<nlattr *, IFA_MAX + 1> table{};
+    Table table{};
     if (header->nlmsg_type != RTM_NEWADDR ||
-        nlmsg_parse(header, sizeof(ifaddrmsg), table.data(), IFA_MAX, nullptr) < 0)
+        nlmsg_parse(header, sizeof(ifaddrmsg), table.data(), addressProtocol, nullptr) < 0)
         return std::nullopt;
     const auto *fixed = static_cast<const ifaddrmsg *>(nlmsg_data(header));
     if (fixed->ifa_family != AF_INET && fixed->ifa_family != AF_INET6)
@@ -92,24 +136,14 @@ std::optional<Address> parseAddress(const nlmsghdr *answer)
     address.scope = fixed->ifa_scope;
     address.flags = fixed->ifa_flags;
     // Of a point-to-point link IFA_ADDRESS is the other end.
-    address.local = bytes(table[IFA_LOCAL] ? table[IFA_LOCAL] : table[IFA_ADDRESS]);
-    if (address.local.size() != bitsOf(address.family) / 8U ||
-        address.prefix > bitsOf(address.family))
+    const io::Bytes end = bytes(table[IFA_ADDRESS]);
+    address.local = table[IFA_LOCAL] ? bytes(table[IFA_LOCAL]) : end;
+    if (end != address.local)
+        address.peer = end;
+    address.broadcast = bytes(table[IFA_BROADCAST]);
+    if (!address.isWhole())
         return std::nullopt;
-    if (table[IFA_FLAGS] && nla_len(table[IFA_FLAGS]) >= 4)
-        address.flags = nla_get_u32(table[IFA_FLAGS]);
-    if (table[IFA_LABEL]) {
-        const io::Bytes label = bytes(table[IFA_LABEL]);
-        for (const auto c : label)
-            if (c)
-                address.label += static_cast<char>(c);
-    }
-    ifa_cacheinfo times{};
-    if (table[IFA_CACHEINFO] && nla_len(table[IFA_CACHEINFO]) >= static_cast<int>(sizeof times)) {
-        nla_memcpy(&times, table[IFA_CACHEINFO], sizeof times);
-        address.valid = times.ifa_valid;
-        address.preferred = times.ifa_prefered;
-    }
+    parseAttributes(table, address);
     return address;
 }
 
@@ -133,7 +167,12 @@ io::Result<std::vector<Address>> addresses(Socket &socket)
 io::Result<void> addAddress(Socket &socket, const Address &address)
 {
     Message out = message(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, address);
-    out.put(IFA_ADDRESS, io::View(address.local));
+    if (!address.broadcast.empty())
+        out.put(IFA_BROADCAST, io::View(address.broadcast));
+    if (address.metric)
+        out.put(IFA_RT_PRIORITY, address.metric);
+    if (address.protocol)
+        out.put(addressProtocol, address.protocol);
     if (!address.label.empty())
         out.put(IFA_LABEL, address.label);
     if (address.flags)

@@ -21,10 +21,17 @@ struct Address {
     std::uint32_t flags = 0;              // IFA_F_*
     std::string label;                    // IPv4
     io::Bytes local;                      // 4 or 16 bytes
+    io::Bytes peer;                       // the other end of a point-to-point link, or empty
+    io::Bytes broadcast;                  // IPv4, or empty
+    std::uint32_t metric = 0;             // of the route to its network, 0: the kernel's
+    std::uint8_t protocol = 0;            // who has made it, since Linux 5.18
     std::uint32_t valid = UINT32_MAX;     // seconds, UINT32_MAX: for ever
     std::uint32_t preferred = UINT32_MAX; // seconds
 
-    [[nodiscard]] std::string text() const; // "10.0.0.1/24"
+    // "10.0.0.1/24", "10.0.0.1 peer 10.0.0.2/32"
+    [[nodiscard]] std::string text() const;
+    // Whether its numbers have the length that those of its family have.
+    [[nodiscard]] bool isWhole() const;
     bool operator==(const Address &) const = default;
 };
 

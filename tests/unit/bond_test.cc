@@ -96,6 +96,28 @@ TEST_F(BondTest, StopRestores)
     EXPECT_TRUE(said("there is no bond bond0"));
 }
 
+TEST_F(BondTest, AnAddressIsTakenAndGivenBackWithAllThatItHas)
+{
+    auto &addresses = machine["ib0"].addresses;
+    addresses = {BondMachine::address("10.0.0.1/24"), BondMachine::address("10.0.0.1/24")};
+    addresses[0].peer = {10, 0, 9, 2};
+    addresses[0].metric = 5;
+    addresses[0].protocol = 42;
+    addresses[1].broadcast = {10, 0, 0, 255};
+    State before = machine.state;
+    ASSERT_EQ(ib("up bond0 --ip 10.0.3.1/24 --slaves ib0,ib1 --take"), 0) << err.str();
+    const auto logged = [this](const char *line) {
+        return std::ranges::find(machine.log, line) != machine.log.end();
+    };
+    EXPECT_TRUE(logged("ip address delete 10.0.0.1 peer 10.0.9.2/24 dev ib0"));
+    EXPECT_TRUE(logged("ip address delete 10.0.0.1/24 dev ib0"));
+    EXPECT_EQ(ib("down bond0"), 0) << err.str();
+    EXPECT_TRUE(logged("ip address add 10.0.0.1 peer 10.0.9.2/24 metric 5 proto 42 dev ib0"));
+    EXPECT_TRUE(logged("ip address add 10.0.0.1/24 broadcast 10.0.0.255 dev ib0"));
+    before.driver = true; // it stays
+    EXPECT_EQ(machine.state, before);
+}
+
 TEST_F(BondTest, ASecondTimeThereIsNothingToDo)
 {
     for (const char *options :
@@ -430,6 +452,10 @@ TEST(BondRecord, IsReadAsItWasWritten)
     record["ib0"] = {true, 65520, true, "bond7", {*netlink::parseAddress("10.0.0.1/24")}};
     record["ib0"].addresses[0].label = "ib0:1";
     record["ib0"].addresses[0].valid = 77;
+    record["ib0"].addresses[0].peer = {10, 0, 9, 2};
+    record["ib0"].addresses[0].broadcast = {10, 0, 9, 255};
+    record["ib0"].addresses[0].metric = 5;
+    record["ib0"].addresses[0].protocol = 42;
     record["ib1"] = {};
     const auto read = parseRecord(serialise(record));
     ASSERT_TRUE(read) << read.error().text();

@@ -111,6 +111,22 @@ TEST(NetlinkAddress, Text)
         EXPECT_FALSE(parseAddress(wrong)) << wrong;
 }
 
+// An address with everything that somebody can have set
+Address fullAddress(int index, bool six)
+{
+    Address address = *parseAddress(six ? "fd00::1/64" : "10.0.0.1/24");
+    address.index = index;
+    address.peer = parseAddress(six ? "fd00:1::2" : "10.0.9.2")->local;
+    if (!six) {
+        address.broadcast = {10, 0, 9, 200};
+        address.label = "lo:full";
+    }
+    address.flags = IFA_F_PERMANENT;
+    address.metric = 77;
+    address.protocol = 42;
+    return address;
+}
+
 // Run a test's body in a thread with a network of its own.
 void inNamespace(void (*body)(Socket &))
 {
@@ -163,6 +179,36 @@ TEST(NetlinkKernel, LoopbackAndItsAddresses)
         }
         ASSERT_TRUE(setUp(socket, lo, false));
         EXPECT_FALSE(linkOf(socket, "lo").isUp());
+    });
+}
+
+TEST(NetlinkKernel, WhatIsReadOfAnAddressIsAllOfIt)
+{
+    inNamespace([](Socket &socket) {
+        const Link lo = linkOf(socket, "lo");
+        ASSERT_TRUE(setUp(socket, lo, true));
+        for (const bool six : {false, true}) {
+            const Address full = fullAddress(lo.index, six);
+            Address other = full; // the same but for its peer, of another network
+            other.peer[2] = 8;
+            if (!six) {
+                ASSERT_TRUE(addAddress(socket, other));
+            }
+            const auto added = addAddress(socket, full);
+            ASSERT_TRUE(added) << added.error().text();
+            const auto all = addresses(socket);
+            ASSERT_TRUE(all);
+            Address found;
+            for (const auto &one : *all)
+                if (one.local == full.local && one.peer == full.peer)
+                    found = one;
+            found.flags &= ~std::uint32_t{IFA_F_TENTATIVE | IFA_F_SECONDARY};
+            EXPECT_EQ(found, full) << found.text() << " is not " << full.text();
+            EXPECT_TRUE(removeAddress(socket, full));
+            const auto left = addresses(socket);
+            ASSERT_TRUE(left);
+            EXPECT_EQ(std::ranges::count(*left, full.local, &Address::local), six ? 0 : 1);
+        }
     });
 }
 
