@@ -9,6 +9,7 @@
 #include <linux/if_addr.h>
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -118,7 +119,8 @@ std::optional<Item> readAddress(io::View bytes, const Link &link, Time now)
 
 struct RouteParts {
     bool own = false;
-    bool byObject = false; // a nexthop object says where to
+    bool byObject = false;    // a nexthop object says where to
+    std::int32_t expires = 0; // in clock ticks from now; 0: never, less: it has
 };
 
 // The kernel changes each leg of an IPv6 route by itself: others' legs are no part of the
@@ -141,7 +143,11 @@ RouteParts keepRoute(io::View from, const Link &link, Item &item)
             const io::Bytes legs = keepLegs(value, link, item.kind);
             parts.own = parts.own || !legs.empty();
             putAttribute(item.body, type, io::View(legs));
-        } else if (type != RTA_CACHEINFO) {
+        } else if (type == RTA_CACHEINFO) {
+            rta_cacheinfo info{};
+            if (fixedPart(value, info))
+                parts.expires = info.rta_expires;
+        } else if (type != RTA_EXPIRES) {
             putAttribute(item.body, type, value);
         }
         parts.byObject = parts.byObject || type == RTA_NH_ID;
@@ -156,7 +162,17 @@ bool isKernelsRoute(const rtmsg &fixed)
            (fixed.rtm_flags & RTM_F_CLONED);
 }
 
-std::optional<Item> readRoute(io::View bytes, const Link &link)
+// What is left of a route's life. False: nothing, and the kernel is about to remove it.
+bool keepLife(std::int32_t expires, Time now, Item &item)
+{
+    if (expires > 0) {
+        item.valid = static_cast<std::uint32_t>(expires / ::sysconf(_SC_CLK_TCK));
+        item.seen = now;
+    }
+    return expires >= 0;
+}
+
+std::optional<Item> readRoute(io::View bytes, const Link &link, Time now)
 {
     rtmsg fixed{};
     if (!fixedPart(bytes, fixed) || isKernelsRoute(fixed) ||
@@ -170,7 +186,8 @@ std::optional<Item> readRoute(io::View bytes, const Link &link)
     putFixed(item.body, fixed);
     const RouteParts parts = keepRoute(attributesOf<rtmsg>(bytes), link, item);
     const RouteWords words = wordsOf(item.body);
-    if (!parts.own || parts.byObject || words.table == RT_TABLE_LOCAL)
+    if (!parts.own || parts.byObject || words.table == RT_TABLE_LOCAL ||
+        !keepLife(parts.expires, now, item))
         return std::nullopt;
     item.key = routeKey(item.kind, words);
     return item;
@@ -366,7 +383,7 @@ std::optional<Item> readPiece(const nlmsghdr *message, const Link &link, Time no
     case RTM_NEWADDR:
         return readAddress(payload(message), link, now);
     case RTM_NEWROUTE:
-        return readRoute(payload(message), link);
+        return readRoute(payload(message), link, now);
     case RTM_NEWRULE:
         return readRule(payload(message), link);
     case RTM_NEWNEIGH:
@@ -388,6 +405,9 @@ Message putMessage(const Item &item, int index, const std::string &name, Time no
         putAttribute(body, IFA_CACHEINFO,
                      io::View(reinterpret_cast<const std::uint8_t *>(&times), sizeof times));
     }
+    // Its end may come before the kernel hears of it, but it comes.
+    if (item.kind == Kind::route6 && item.valid != forever)
+        putAttribute(body, RTA_EXPIRES, std::max(remaining(item.valid, now - item.seen), 1U));
     Message message(types.put, types.flags);
     message.append(body);
     return message;

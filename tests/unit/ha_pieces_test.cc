@@ -236,6 +236,33 @@ TEST(HaPieces, OfAnIpv6RouteOnlyTheOwnLegsGoOver)
               "fd08::/64 via fd00::2 via fd00::5");
 }
 
+Message expiringRoute6(std::int32_t expires)
+{
+    Message out = route6({leg6(4, 0, 2)});
+    rta_cacheinfo info{};
+    info.rta_expires = expires; // of the kernel's clock, a hundred a second
+    out.put(RTA_CACHEINFO, io::View(reinterpret_cast<const std::uint8_t *>(&info), sizeof info));
+    return out;
+}
+
+TEST(HaPieces, AnIpv6RouteGoesOverWithWhatIsLeftOfItsLife)
+{
+    const auto item = read(expiringRoute6(10000));
+    ASSERT_TRUE(item);
+    EXPECT_EQ(item->body, read(expiringRoute6(500))->body) << "the same piece, later";
+    const auto expiresAt = [&item](Time now) {
+        auto found = attributes<rtmsg>(putMessage(*item, 9, "ib1", now));
+        return found.contains(RTA_EXPIRES) ? numberIn(found[RTA_EXPIRES]) : forever;
+    };
+    EXPECT_EQ(expiresAt(Time(35'000'000)), 70u);
+    EXPECT_EQ(expiresAt(Time(500'000'000)), 1u) << "its end has come meanwhile";
+    EXPECT_FALSE(attributes<rtmsg>(dropMessage(*item, 4, "ib0")).contains(RTA_EXPIRES));
+    EXPECT_FALSE(read(expiringRoute6(-10))) << "what the kernel has yet to remove";
+    const auto permanent = read(expiringRoute6(0));
+    ASSERT_TRUE(permanent);
+    EXPECT_FALSE(attributes<rtmsg>(putMessage(*permanent, 9, "ib1", Time{})).contains(RTA_EXPIRES));
+}
+
 Item addressItem(io::Bytes local, unsigned char bits, std::uint32_t flags = 0)
 {
     ifaddrmsg fixed{};
