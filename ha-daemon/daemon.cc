@@ -419,7 +419,11 @@ void Daemon::look(Managed &one)
 
 void Daemon::mirror(Managed &one)
 {
-    const Joined joined = readJoined();
+    const auto joined = readJoined();
+    if (!joined) {
+        say(one, {Severity::warning, joined.error().text() + "; groups stay joined as they are"});
+        return;
+    }
     std::map<std::uint16_t, Both<int>> indexes; // of a child that is gone: none
     for (const auto &[child, unused] : one.memberships)
         indexes[child] = {};
@@ -427,7 +431,7 @@ void Daemon::mirror(Managed &one)
         for (const Side side : {Side::primary, Side::secondary})
             indexes[child][side] = lane.view.side[side].index;
     for (const auto &[child, both] : indexes)
-        one.memberships[child].mirror(joined, both[Side::primary], both[Side::secondary]);
+        one.memberships[child].mirror(*joined, both[Side::primary], both[Side::secondary]);
 }
 
 void Daemon::greet(Managed &one)

@@ -59,6 +59,15 @@ bool isAutomatic6(const io::Bytes &group)
            std::equal(solicited.begin(), solicited.end(), group.begin());
 }
 
+// Without IPv6 there is no igmp6, and nobody who has joined.
+io::Result<std::string> table(const std::string &path)
+{
+    auto text = io::readFile(path, fileBytes);
+    if (!text && text.error().code == ENOENT)
+        return std::string();
+    return text;
+}
+
 io::UniqueFd join(const Membership &membership)
 {
     const auto &[index, group] = membership;
@@ -135,10 +144,16 @@ Joined readIgmp6(std::string_view text)
     return joined;
 }
 
-Joined readJoined()
+io::Result<Joined> readJoined(const std::string &folder)
 {
-    Joined joined = readIgmp(io::readFile("/proc/net/igmp", fileBytes).value_or(""));
-    joined.merge(readIgmp6(io::readFile("/proc/net/igmp6", fileBytes).value_or("")));
+    const auto four = table(folder + "/igmp");
+    if (!four)
+        return std::unexpected(four.error());
+    const auto six = table(folder + "/igmp6");
+    if (!six)
+        return std::unexpected(six.error());
+    Joined joined = readIgmp(*four);
+    joined.merge(readIgmp6(*six));
     return joined;
 }
 

@@ -4,10 +4,12 @@
 #pragma once
 
 #include "io/bytes.hpp"
+#include "io/error.hpp"
 #include "io/unique_fd.hpp"
 
 #include <map>
 #include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -24,8 +26,9 @@ using Joined = std::map<Membership, unsigned>;
 [[nodiscard]] Joined readIgmp(std::string_view text);
 [[nodiscard]] Joined readIgmp6(std::string_view text);
 
-// Of all interfaces of this network namespace, now.
-[[nodiscard]] Joined readJoined();
+// Of all interfaces of this network namespace, now. Errors: the tables cannot be read, and who
+// has joined what is not known.
+[[nodiscard]] io::Result<Joined> readJoined(const std::string &folder = "/proc/net");
 
 class Memberships
 {

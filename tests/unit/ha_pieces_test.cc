@@ -2,7 +2,6 @@
 // rtnetlink's messages as pieces of an identity, and what goes to the peers.
 #include "ha-daemon/linux/announcer.hpp"
 #include "ha-daemon/linux/attributes.hpp"
-#include "ha-daemon/linux/memberships.hpp"
 #include "ha-daemon/linux/pieces.hpp"
 #include "ha-daemon/linux/route.hpp"
 
@@ -12,7 +11,6 @@
 #include <linux/rtnetlink.h>
 
 #include <array>
-#include <bit>
 #include <cstring>
 #include <map>
 #include <string>
@@ -398,29 +396,6 @@ TEST(HaAnnouncer, AGroupHasTheLinksScopeAndPartition)
     EXPECT_EQ(groupHardware(broadcast, group),
               (io::Bytes{0, 0xFF, 0xFF, 0xFF, 0xFF, 0x12, 0x60, 0x1B, 0x80, 0x01,
                          0, 0,    0,    0,    0,    0,    0,    0,    0,    1}));
-}
-
-TEST(HaMemberships, ReadFromTheKernelsTables)
-{
-    // Of IPv4 the kernel shows the bytes as a number of its machine.
-    const bool isLittle = std::endian::native == std::endian::little;
-    const std::string group = isLittle ? "010100EF" : "EF000101";
-    const std::string allHosts = isLittle ? "010000E0" : "E0000001";
-    const auto four = readIgmp("Idx\tDevice    : Count Querier\tGroup    Users Timer\tReporter\n"
-                               "4\tib0       :     2      V3\n"
-                               "\t\t\t\t" +
-                               group + "     2 0:00000000\t\t0\n\t\t\t\t" + allHosts +
-                               "     1 0:00000000\t\t0\n");
-    EXPECT_EQ(four, (Joined{{{4, {239, 0, 1, 1}}, 2}}));
-    const auto six =
-        readIgmp6("4    ib0             ff0e0000000000000000000000000101     1 00000004 0\n"
-                  "4    ib0             ff020000000000000000000000000001     1 0000000C 0\n"
-                  "4    ib0             ff0200000000000000000001ff000001     1 00000004 0\n"
-                  "4    ib0             ff01\nx\n");
-    ASSERT_EQ(six.size(), 1u);
-    EXPECT_EQ(six.begin()->first.second[1], 0x0E);
-    EXPECT_TRUE(readIgmp("").empty());
-    EXPECT_TRUE(readIgmp6("\n\n").empty());
 }
 
 } // namespace
