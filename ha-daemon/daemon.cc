@@ -146,8 +146,7 @@ void Daemon::reload()
 {
     const auto names = options_.reread();
     if (!names) {
-        for (const auto &one : pairs_)
-            say(one, {Severity::warning, "going on as before: " + names.error().text()});
+        sayAll(Severity::warning, "going on as before: " + names.error().text());
         return;
     }
     const auto isWanted = [&](const Managed &one) {
@@ -162,8 +161,7 @@ void Daemon::reload()
     for (const auto &each : *names)
         if (std::ranges::find(pairs_, each, &Managed::names) == pairs_.end())
             add(each);
-    for (const auto &one : pairs_)
-        say(one, {Severity::info, "the configuration has been read anew"});
+    sayAll(Severity::info, "the configuration has been read anew");
 }
 
 bool Daemon::obeySignals()
@@ -195,8 +193,9 @@ int Daemon::timeout() const
         if (one.look)
             return 0;
     }
-    if (lookAt_)
-        until = std::min(until, *lookAt_);
+    for (const auto &wake : {lookAt_, control_.wake()})
+        if (wake)
+            until = std::min(until, *wake);
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - now());
     return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
 }
@@ -209,8 +208,8 @@ io::Result<std::vector<int>> Daemon::wait()
         polled.push_back({fd, POLLIN, 0});
     for (const int fd : ports_.fds())
         polled.push_back({fd, POLLIN, 0});
-    for (const int fd : control_.fds())
-        polled.push_back({fd, POLLIN, 0});
+    for (const pollfd &one : control_.polled())
+        polled.push_back(one);
     if (::poll(polled.data(), polled.size(), timeout()) < 0 && errno != EINTR)
         return io::systemFail("poll");
     at_ = now();
@@ -270,11 +269,22 @@ void Daemon::serve(const std::vector<int> &ready)
         notePorts(one);
     if (isReady(monitor_.fd()))
         readMonitor();
-    for (const int fd : control_.fds())
-        if (isReady(fd))
-            control_.receive(fd, [this](const std::string &command) { return answer(command); });
+    serveClients(isReady);
     tick();
     lookWhereAsked();
+}
+
+void Daemon::serveClients(const std::function<bool(int)> &isReady)
+{
+    control_.expire(now());
+    for (const pollfd &one : control_.polled()) {
+        if (!isReady(one.fd))
+            continue;
+        const auto done = control_.receive(
+            one.fd, now(), [this](const std::string &command) { return answer(command); });
+        if (!done)
+            sayAll(Severity::warning, done.error().text());
+    }
 }
 
 void Daemon::readMonitor()
@@ -491,6 +501,12 @@ void Daemon::say(const Managed &one, const Say &what)
     if (what.severity == Severity::debug && !options_.verbose)
         return;
     said_.emplace_back(one.names, what);
+}
+
+void Daemon::sayAll(Severity severity, const std::string &text)
+{
+    for (const auto &one : pairs_)
+        say(one, {severity, text});
 }
 
 void Daemon::speak()

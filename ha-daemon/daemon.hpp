@@ -78,6 +78,7 @@ class Daemon
     void reload();
     [[nodiscard]] io::Result<std::vector<int>> wait();
     void serve(const std::vector<int> &ready);
+    void serveClients(const std::function<bool(int)> &isReady);
     void readMonitor();
     void onLink(const netlink::Link &link, bool gone);
     void notePorts(Managed &one);
@@ -92,6 +93,7 @@ class Daemon
     void perform(Managed &one, const Action &action);
     void announce(Managed &one, const Announce &what);
     void say(const Managed &one, const Say &what);
+    void sayAll(Severity severity, const std::string &text);
     void speak();
     void switchPairs();
     [[nodiscard]] std::optional<std::string> answer(const std::string &command);

@@ -229,6 +229,10 @@ int askDaemon(const CommandLine &line)
         std::cerr << "ipoib-ha: the daemon has not answered\n";
         return notReachable;
     }
+    if (document.contains("error")) {
+        std::cerr << "ipoib-ha: the daemon: " << document["error"].get<std::string>() << '\n';
+        return notReachable;
+    }
     if (line.command == "metrics")
         std::cout << ha::metricsText(document);
     else if (line.json)

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace openipoib::ha
 {
@@ -27,12 +28,6 @@ io::Result<sockaddr_un> addressOf(const std::string &path)
     return address;
 }
 
-bool sendAll(int fd, const std::string &text)
-{
-    const ssize_t sent = ::send(fd, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    return sent == static_cast<ssize_t>(text.size());
-}
-
 } // namespace
 
 io::Result<ControlServer> ControlServer::open(const std::string &path)
@@ -51,26 +46,71 @@ io::Result<ControlServer> ControlServer::open(const std::string &path)
     return ControlServer(std::move(fd));
 }
 
-std::vector<int> ControlServer::fds() const
+std::vector<pollfd> ControlServer::polled() const
 {
-    std::vector<int> all{listener_.get()};
+    std::vector<pollfd> all;
+    if (!acceptAt_)
+        all.push_back({listener_.get(), POLLIN, 0});
     for (const auto &client : clients_)
-        all.push_back(client.fd.get());
+        all.push_back({client.fd.get(), client.out.empty() ? short{POLLIN} : short{POLLOUT}, 0});
     return all;
 }
 
-void ControlServer::accept()
+std::optional<Time> ControlServer::wake() const
 {
-    io::UniqueFd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!fd)
-        return;
-    if (clients_.size() >= maxClients)
-        clients_.erase(clients_.begin());
-    clients_.push_back({std::move(fd), {}, false});
+    std::optional<Time> wake = acceptAt_;
+    for (const auto &client : clients_)
+        if (!client.listens && !client.out.empty())
+            wake = std::min(wake.value_or(Time::max()), client.taken + answerPatience);
+    return wake;
 }
 
-bool ControlServer::serve(Client &client, const Handler &handler)
+void ControlServer::expire(Time now)
 {
+    if (acceptAt_ && now >= *acceptAt_)
+        acceptAt_.reset();
+    std::erase_if(clients_, [now](const Client &client) {
+        return !client.listens && !client.out.empty() && now >= client.taken + answerPatience;
+    });
+}
+
+// The client that is not let in stays where it is, and so poll() would return at once.
+io::Result<void> ControlServer::accept(Time now)
+{
+    io::UniqueFd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!fd) {
+        if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED)
+            return {};
+        acceptAt_ = now + acceptPatience;
+        return io::systemFail("accept a client of the control socket");
+    }
+    if (clients_.size() >= maxClients)
+        clients_.erase(clients_.begin());
+    clients_.push_back({.fd = std::move(fd), .in = {}, .out = {}});
+    return {};
+}
+
+bool ControlServer::send(Client &client, Time now)
+{
+    while (client.sent < client.out.size()) {
+        const ssize_t sent = ::send(client.fd.get(), client.out.data() + client.sent,
+                                    client.out.size() - client.sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent < 0)
+            return errno == EAGAIN;
+        client.sent += static_cast<std::size_t>(sent);
+        client.taken = now;
+    }
+    client.out.clear();
+    client.sent = 0;
+    return client.listens;
+}
+
+bool ControlServer::serve(Client &client, Time now, const Handler &handler)
+{
+    if (!client.out.empty())
+        return send(client, now);
     std::array<char, maxCommand> buffer{};
     const ssize_t got = ::recv(client.fd.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
@@ -81,31 +121,43 @@ bool ControlServer::serve(Client &client, const Handler &handler)
     const auto end = client.in.find('\n');
     if (end == std::string::npos)
         return client.in.size() < maxCommand;
-    const auto answer = handler(client.in.substr(0, end));
-    if (answer) {
-        sendAll(client.fd.get(), *answer);
-        return false;
+    auto answer = handler(client.in.substr(0, end));
+    if (!answer) {
+        client.listens = true;
+        return true;
     }
-    client.listens = true;
-    return true;
+    client.out = answer->size() <= maxAnswer
+                     ? std::move(*answer)
+                     : "{\"error\":\"an answer of " + std::to_string(answer->size()) +
+                           " bytes is longer than the daemon sends\"}\n";
+    client.taken = now;
+    return send(client, now);
 }
 
-void ControlServer::receive(int fd, const Handler &handler)
+io::Result<void> ControlServer::receive(int fd, Time now, const Handler &handler)
 {
-    if (fd == listener_.get()) {
-        accept();
-        return;
-    }
+    if (fd == listener_.get())
+        return accept(now);
     // The handler may tell listeners, but neither adds nor removes one.
-    std::erase_if(clients_,
-                  [&](Client &client) { return client.fd.get() == fd && !serve(client, handler); });
+    std::erase_if(clients_, [&](Client &client) {
+        return client.fd.get() == fd && !serve(client, now, handler);
+    });
+    return {};
 }
 
 void ControlServer::tell(const std::string &line)
 {
-    for (auto &client : clients_)
-        if (client.listens && !sendAll(client.fd.get(), line))
-            ::shutdown(client.fd.get(), SHUT_RDWR);
+    for (auto &client : clients_) {
+        if (!client.listens)
+            continue;
+        client.out.erase(0, std::exchange(client.sent, 0));
+        client.out += line;
+        if (client.out.size() <= maxUnheard && send(client, {}))
+            continue;
+        ::shutdown(client.fd.get(), SHUT_RDWR);
+        client.out.clear();
+        client.sent = 0;
+    }
 }
 
 io::Result<void> ask(const std::string &path, const std::string &command,
@@ -118,7 +170,8 @@ io::Result<void> ask(const std::string &path, const std::string &command,
     if (!fd ||
         ::connect(fd.get(), reinterpret_cast<const sockaddr *>(&*address), sizeof *address) < 0)
         return io::systemFail(path);
-    if (!sendAll(fd.get(), command + "\n"))
+    const std::string line = command + "\n"; // shorter than what a socket takes at once
+    if (::send(fd.get(), line.data(), line.size(), MSG_NOSIGNAL) < 0)
         return io::systemFail(path);
     std::array<char, 1 << 14> buffer{};
     for (;;) {

@@ -3,8 +3,11 @@
 // there, one answer back, and the end; a listener gets lines until it goes.
 #pragma once
 
+#include "ha-daemon/core/item.hpp"
 #include "io/error.hpp"
 #include "io/unique_fd.hpp"
+
+#include <poll.h>
 
 #include <functional>
 #include <optional>
@@ -14,6 +17,12 @@
 namespace openipoib::ha
 {
 
+// Nothing blocks: what a client does not take at once waits, up to these limits.
+inline constexpr std::size_t maxAnswer = 16 << 20;               // bytes
+inline constexpr std::size_t maxUnheard = 1 << 20;               // bytes, of a listener
+inline constexpr Time answerPatience = std::chrono::seconds(10); // with a client that takes none
+inline constexpr Time acceptPatience = std::chrono::seconds(1);  // after a refusal by the kernel
+
 class ControlServer
 {
   public:
@@ -22,27 +31,36 @@ class ControlServer
 
     [[nodiscard]] static io::Result<ControlServer> open(const std::string &path);
 
-    [[nodiscard]] std::vector<int> fds() const;
-    // Something has come at @fd. Never blocks; who does not take the answer is
-    // left.
-    void receive(int fd, const Handler &handler);
-    // To all listeners.
+    [[nodiscard]] std::vector<pollfd> polled() const;
+    // When expire() has to be called, whatever comes before; nullopt: not at all
+    [[nodiscard]] std::optional<Time> wake() const;
+    // Leave those who have not taken their answer for too long; hear of new clients again.
+    void expire(Time now);
+    // Something has happened at @fd. Errors: a client could not be let in, as there are no
+    // descriptors or no memory; the next try is at wake().
+    [[nodiscard]] io::Result<void> receive(int fd, Time now, const Handler &handler);
+    // To all listeners. Those who have not heard too much are left.
     void tell(const std::string &line);
 
   private:
     struct Client {
         io::UniqueFd fd;
         std::string in;
+        std::string out;      // what has yet to be sent
+        std::size_t sent = 0; // of out
         bool listens = false;
+        Time taken{}; // when it has taken some of the answer
     };
     explicit ControlServer(io::UniqueFd fd) : listener_(std::move(fd)) {}
 
-    void accept();
+    [[nodiscard]] io::Result<void> accept(Time now);
     // False: it has gone or has been answered.
-    [[nodiscard]] static bool serve(Client &client, const Handler &handler);
+    [[nodiscard]] static bool serve(Client &client, Time now, const Handler &handler);
+    [[nodiscard]] static bool send(Client &client, Time now);
 
     io::UniqueFd listener_;
     std::vector<Client> clients_;
+    std::optional<Time> acceptAt_; // not before
 };
 
 // Ask the daemon; each piece of its answer goes to @each, until the end or until

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// The daemon's control socket with clients that are slow, or too many for the kernel.
+#include "ha-daemon/linux/control.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <thread>
+
+namespace openipoib::ha
+{
+namespace
+{
+
+using namespace std::chrono_literals;
+
+class HaControl : public testing::Test
+{
+  protected:
+    HaControl() : path(testing::TempDir() + "/control-" + std::to_string(::getpid()))
+    {
+        auto opened = ControlServer::open(path);
+        if (opened)
+            server.emplace(std::move(*opened));
+    }
+    ~HaControl() override { ::unlink(path.c_str()); }
+    void SetUp() override { ASSERT_TRUE(server); }
+
+    [[nodiscard]] io::UniqueFd connect() const
+    {
+        io::UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        std::ranges::copy(path, address.sun_path);
+        EXPECT_EQ(::connect(fd.get(), reinterpret_cast<const sockaddr *>(&address), sizeof address),
+                  0);
+        return fd;
+    }
+    // A client that has said @command
+    [[nodiscard]] io::UniqueFd client(const std::string &command)
+    {
+        io::UniqueFd fd = connect();
+        const std::string line = command + "\n";
+        EXPECT_EQ(::send(fd.get(), line.data(), line.size(), 0), std::ssize(line));
+        turn();
+        turn();
+        return fd;
+    }
+    // A turn of the daemon's loop. False: nothing has happened.
+    bool turn(int milliseconds = 0)
+    {
+        server->expire(now);
+        auto polled = server->polled();
+        if (::poll(polled.data(), polled.size(), milliseconds) <= 0)
+            return false;
+        for (const auto &one : polled)
+            if (one.revents) {
+                EXPECT_TRUE(server->receive(one.fd, now, handler));
+            }
+        return true;
+    }
+    [[nodiscard]] std::size_t clients() const { return server->polled().size() - 1; }
+    // What the daemon sends until it ends; with nothing, until nothing comes.
+    static std::string heard(const io::UniqueFd &fd, int flags = 0)
+    {
+        std::string all;
+        std::array<char, 1 << 16> buffer{};
+        for (;;) {
+            const ssize_t got = ::recv(fd.get(), buffer.data(), buffer.size(), flags);
+            if (got <= 0)
+                return all;
+            all.append(buffer.data(), static_cast<std::size_t>(got));
+        }
+    }
+
+    std::string path;
+    std::optional<ControlServer> server;
+    std::string answer = std::string(5 << 20, 'x') + "\n";
+    ControlServer::Handler handler = [this](const std::string &command) {
+        return command == "monitor" ? std::nullopt : std::optional(answer);
+    };
+    Time now{};
+};
+
+TEST_F(HaControl, ALongAnswerComesWhole)
+{
+    std::string got;
+    bool ended = false;
+    io::Result<void> asked;
+    std::thread asking([&] {
+        asked = ask(path, "status", [&](const std::string &piece) {
+            got += piece;
+            return true;
+        });
+        ended = true;
+    });
+    for (int turns = 0; !ended && turns < 100000; ++turns)
+        turn(10);
+    asking.join();
+    EXPECT_TRUE(asked);
+    EXPECT_EQ(got.size(), answer.size());
+    EXPECT_EQ(clients(), 0u);
+    EXPECT_FALSE(server->wake());
+}
+
+TEST_F(HaControl, WhoTakesNoAnswerHoldsUpNobodyAndIsLeft)
+{
+    const auto slow = client("status");
+    EXPECT_FALSE(turn()) << "there is nothing to be done for it";
+    EXPECT_EQ(clients(), 1u);
+    answer = "short\n";
+    EXPECT_EQ(heard(client("status")), "short\n");
+    EXPECT_EQ(server->wake(), answerPatience);
+    now = 9s;
+    EXPECT_FALSE(heard(slow, MSG_DONTWAIT).empty());
+    EXPECT_TRUE(turn());
+    EXPECT_EQ(server->wake(), 9s + answerPatience) << "it has taken some";
+    now += answerPatience;
+    turn();
+    EXPECT_EQ(clients(), 0u);
+}
+
+TEST_F(HaControl, AnAnswerThatIsTooLongIsNamed)
+{
+    answer = std::string(maxAnswer + 1, 'x');
+    const std::string got = heard(client("status"));
+    EXPECT_EQ(got.substr(0, 100),
+              "{\"error\":\"an answer of 16777217 bytes is longer than the daemon sends\"}\n");
+}
+
+TEST_F(HaControl, AListenerMayBeSlowForAWhile)
+{
+    const auto listener = client("monitor");
+    const std::string line = std::string(1 << 15, 'y') + "\n";
+    std::size_t told = 0;
+    for (; told < 20; ++told) // more than a socket takes, less than may wait
+        server->tell(line);
+    std::string got;
+    for (int turns = 0; got.size() < told * line.size() && turns < 1000; ++turns) {
+        got += heard(listener, MSG_DONTWAIT);
+        turn();
+    }
+    EXPECT_EQ(got.size(), told * line.size());
+    EXPECT_EQ(clients(), 1u);
+    for (int i = 0; i < 100; ++i) // 3 MiB
+        server->tell(line);
+    turn();
+    EXPECT_EQ(clients(), 0u) << "it hears nothing";
+}
+
+// poll() would return at once for ever, and the daemon is of the real-time class.
+TEST_F(HaControl, AClientThatCannotBeLetInIsTriedAgainLater)
+{
+    const auto waiting = connect();
+    const io::UniqueFd next(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+    rlimit limit = before;
+    limit.rlim_cur = static_cast<rlim_t>(next.get());
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
+    // Descriptors below the limit may be free.
+    std::vector<io::UniqueFd> filler;
+    for (int fd = ::dup(0); fd >= 0; fd = ::dup(0))
+        filler.emplace_back(fd);
+    // Not by turn(): the sanitizers would need a descriptor to look at this object.
+    ControlServer &limited = *server;
+    const int listener = limited.polled().at(0).fd;
+    const auto done = limited.receive(listener, Time{}, ControlServer::Handler());
+    const int failure = done ? 0 : done.error().code;
+    auto polled = limited.polled();
+    const bool spins = ::poll(polled.data(), polled.size(), 0) > 0;
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    filler.clear();
+    EXPECT_EQ(failure, EMFILE);
+    EXPECT_FALSE(spins);
+    EXPECT_EQ(server->wake(), acceptPatience);
+    EXPECT_FALSE(turn());
+    now += acceptPatience;
+    EXPECT_TRUE(turn());
+    EXPECT_EQ(clients(), 1u);
+    EXPECT_FALSE(server->wake());
+}
+
+} // namespace
+} // namespace openipoib::ha
