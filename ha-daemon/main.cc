@@ -21,7 +21,8 @@ namespace
 
 using namespace openipoib;
 
-enum Status { healthy = 0, usage = 1, degraded = 2, notReachable = 3 };
+// systemd starts it again after all but 0 and 1.
+enum Status { healthy = 0, usage = 1, degraded = 2, notReachable = 3, failed = 4 };
 
 struct CommandLine {
     std::string command;
@@ -79,13 +80,13 @@ void describe(CLI::App &app, CommandLine &line)
     add("metrics", "the status for Prometheus");
     add("check-config", "say what the configuration file lacks");
     app.footer("With -p or -s it is the daemon. Exit status: 0 healthy, 1 usage or a broken file,\n"
-               "2 degraded, 3 no daemon is there.");
+               "2 degraded, 3 no daemon is there, 4 the daemon cannot go on.");
 }
 
-int complain(const std::string &text)
+int complain(const std::string &text, Status status = usage)
 {
     std::cerr << "ipoib-ha: " << text << '\n';
-    return usage;
+    return status;
 }
 
 bool setFailback(const std::string &text, ha::Policy &policy)
@@ -199,11 +200,11 @@ int runDaemon(CommandLine &line)
     if (!daemon && daemon.error().code == EBUSY)
         return complain("another one runs: " + daemon.error().context + " is locked");
     if (!daemon)
-        return complain(daemon.error().text());
+        return complain(daemon.error().text(), failed);
     if (const auto done = ha::hurry(); !done)
         complain(done.error().text());
     if (const auto done = (*daemon)->run(); !done)
-        return complain(done.error().text());
+        return complain(done.error().text(), failed);
     return healthy;
 }
 
@@ -267,5 +268,5 @@ try {
         line.command = "status";
     return askDaemon(line);
 } catch (const std::exception &error) {
-    return complain(error.what());
+    return complain(error.what(), failed);
 }
