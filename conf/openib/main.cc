@@ -82,6 +82,32 @@ bool isAllowed(const Command &command, const openib::Options &options)
     return allowed;
 }
 
+// What changes something; keep as well: what another has read of the kept settings and is about
+// to write must not be older than what it writes.
+Exit change(const Command &command, const openib::Options &options, openib::Commands &commands)
+{
+    if (!isAllowed(command, options))
+        return Exit::notPermitted;
+    io::UniqueFd lock;
+    if (!options.dryRun) {
+        auto taken = io::lockFile(lockPath, io::IfLocked::wait);
+        if (!taken) {
+            std::cerr << "openib: " << taken.error().text() << '\n';
+            return Exit::degraded;
+        }
+        lock = std::move(*taken);
+    }
+    if (command.name == "keep")
+        return commands.keep();
+    if (command.name == "start")
+        return commands.start();
+    if (command.name == "stop")
+        return commands.stop();
+    if (command.name == "restart")
+        return commands.restart();
+    return commands.apply(command.argument);
+}
+
 Exit execute(const Command &command, const openib::Options &options)
 {
     auto system = openib::LinuxSystem::open();
@@ -97,34 +123,14 @@ Exit execute(const Command &command, const openib::Options &options)
         return commands.allows(command.argument, text, environment(),
                                command.argument == "boot" && isBooting());
     if (command.name == "keep")
-        return isAllowed(command, options) ? commands.keep() : Exit::notPermitted;
+        return change(command, options, commands);
     const Exit configured = commands.configure(text, environment());
     if (command.name == "status")
         return configured == Exit::done ? commands.status()
                                         : std::max(commands.status(), Exit::degraded);
     if (configured != Exit::done)
         return configured;
-    if (command.name == "show")
-        return commands.show();
-
-    io::UniqueFd lock;
-    if (!isAllowed(command, options))
-        return Exit::notPermitted;
-    if (!options.dryRun) {
-        auto taken = io::lockFile(lockPath, io::IfLocked::wait);
-        if (!taken) {
-            std::cerr << "openib: " << taken.error().text() << '\n';
-            return Exit::degraded;
-        }
-        lock = std::move(*taken);
-    }
-    if (command.name == "start")
-        return commands.start();
-    if (command.name == "stop")
-        return commands.stop();
-    if (command.name == "restart")
-        return commands.restart();
-    return commands.apply(command.argument);
+    return command.name == "show" ? commands.show() : change(command, options, commands);
 }
 
 } // namespace
