@@ -269,19 +269,6 @@ std::vector<std::string> readUsers(const Roots &roots)
     return users;
 }
 
-int findProcess(const Roots &roots, const std::set<std::string> &names)
-{
-    for (const auto &pid : io::folder(roots.proc)) {
-        if (!isNumber(pid) || !names.contains(io::readLine(roots.proc + "/" + pid + "/comm")))
-            continue;
-        const std::string stat = io::readLine(roots.proc + "/" + pid + "/stat");
-        const auto end = stat.rfind(')'); // what follows is the state; Z has ended
-        if (end == std::string::npos || stat.size() <= end + 2 || stat[end + 2] != 'Z')
-            return number<int>(pid, 0);
-    }
-    return 0;
-}
-
 std::string sysctlPath(const Roots &roots, const std::string &name)
 {
     std::string path = name;

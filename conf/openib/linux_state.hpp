@@ -43,9 +43,6 @@ readBonds(const std::vector<netlink::Link> &links);
 // RDMA, storage sessions.
 [[nodiscard]] std::vector<std::string> readUsers(const Roots &roots);
 
-// The process of that name, 0 when there is none.
-[[nodiscard]] int findProcess(const Roots &roots, const std::set<std::string> &names);
-
 // "net.core.rmem_max": its value, if it is a number.
 [[nodiscard]] std::optional<std::uint64_t> readSysctl(const Roots &roots, const std::string &name);
 [[nodiscard]] std::string sysctlPath(const Roots &roots, const std::string &name);

@@ -11,9 +11,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include <csignal>
 
 namespace openipoib::openib
 {
@@ -24,29 +21,6 @@ namespace
 // Until the machine is started anew
 constexpr auto keptFolder = "/run/openib";
 constexpr auto keptFile = "/run/openib/settings.json";
-
-bool hasSystemd()
-{
-    return ::access("/run/systemd/system", F_OK) == 0;
-}
-
-io::Result<void> startHa(const Step &step)
-{
-    if (hasSystemd())
-        return io::runChecked({"systemctl", "start", "ipoib-ha.service"});
-    return io::startProgram(
-        {"ipoib-ha", "-p", step.target, "-s", step.value, "--with-arping", "--with-multicast"});
-}
-
-io::Result<void> stopHa(const Roots &roots)
-{
-    if (hasSystemd())
-        return io::runChecked({"systemctl", "stop", "ipoib-ha.service"});
-    const int pid = findProcess(roots, {"ipoib-ha", "ipoib_ha"});
-    if (pid > 0 && ::kill(pid, SIGTERM) < 0 && errno != ESRCH)
-        return io::systemFail(fmt::format("process {}", pid));
-    return {};
-}
 
 void readKeptSettings(State &state)
 {
@@ -117,7 +91,7 @@ io::Result<State> LinuxSystem::read()
     for (const auto name : sysctlNames())
         if (const auto value = readSysctl(roots_, std::string(name)))
             state.sysctls[std::string(name)] = *value;
-    state.haRunning = findProcess(roots_, {"ipoib-ha", "ipoib_ha"}) > 0;
+    state.haRunning = isHaRunning(ha_);
     state.users = readUsers(roots_);
     return state;
 }
@@ -199,9 +173,9 @@ io::Result<void> LinuxSystem::execute(const Step &step)
     case StepKind::raiseSysctl:
         return io::writeFile(sysctlPath(roots_, step.target), step.value);
     case StepKind::startHa:
-        return startHa(step);
+        return startHa(ha_, step.target, step.value);
     case StepKind::stopHa:
-        return stopHa(roots_);
+        return stopHa(ha_);
     case StepKind::startBond:
         return io::runChecked({"ib-bond", "--bond-name", step.target, "--bond-ip", step.value,
                                "--slaves", fmt::format("{}", fmt::join(step.arguments, ","))});

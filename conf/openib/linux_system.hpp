@@ -3,6 +3,7 @@
 // bonds. What is written is read back.
 #pragma once
 
+#include "conf/openib/linux_ha.hpp"
 #include "conf/openib/linux_modules.hpp"
 #include "conf/openib/linux_state.hpp"
 #include "conf/openib/system.hpp"
@@ -19,8 +20,9 @@ class LinuxSystem final : public System
     [[nodiscard]] io::Result<void> execute(const Step &step) override;
 
     LinuxSystem(LinuxSystem &&other) noexcept
-        : roots_(std::move(other.roots_)), modules_(std::move(other.modules_)),
-          socket_(std::move(other.socket_)), ethtool_(std::move(other.ethtool_))
+        : roots_(std::move(other.roots_)), ha_(std::move(other.ha_)),
+          modules_(std::move(other.modules_)), socket_(std::move(other.socket_)),
+          ethtool_(std::move(other.ethtool_))
     {
     }
 
@@ -36,6 +38,7 @@ class LinuxSystem final : public System
     [[nodiscard]] io::Result<void> describe(const Step &step) const;
 
     Roots roots_;
+    HaPlaces ha_;
     Modules modules_;
     netlink::Socket socket_;
     netlink::Ethtool ethtool_;

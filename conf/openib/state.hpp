@@ -68,7 +68,7 @@ struct State {
     std::set<std::string, std::less<>> hardware; // drivers that the PCI devices ask for
     std::map<std::string, std::set<std::string>, std::less<>> bonds; // and their slaves
     std::map<std::string, std::uint64_t, std::less<>> sysctls;
-    bool haRunning = false;
+    bool haRunning = false; // the ipoib-ha that openib starts
     // What interfaces had that may be gone since
     std::vector<Interface> kept;
     std::string keptWrong;          // why the document about them cannot be used

@@ -5,6 +5,8 @@
 #include "io/error.hpp"
 #include "io/unique_fd.hpp"
 
+#include <sys/types.h>
+
 #include <string>
 
 namespace openipoib::io
@@ -12,8 +14,12 @@ namespace openipoib::io
 
 enum class IfLocked { wait, refuse };
 
-// The lock on a file that is made if need be; gone with what is returned. Errors:
-// EBUSY if another process has it and ifLocked is refuse, those of open and flock.
+// The lock on a file that is made if need be; gone with what is returned. The file then says
+// whose it is. Errors: EBUSY if another process has it and ifLocked is refuse, those of open
+// and flock.
 [[nodiscard]] Result<UniqueFd> lockFile(const std::string &path, IfLocked ifLocked);
+
+// Whether that process has the lock.
+[[nodiscard]] bool isLockedBy(const std::string &path, pid_t process);
 
 } // namespace openipoib::io

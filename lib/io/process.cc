@@ -103,15 +103,12 @@ Result<void> runChecked(const std::vector<std::string> &argv)
                          words.substr(words.rfind('\n') + 1));
 }
 
-Result<void> startProgram(const std::vector<std::string> &argv)
+Result<pid_t> startProgram(const std::vector<std::string> &argv)
 {
     const UniqueFd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
     if (!nowhere)
         return systemFail("/dev/null");
-    const auto pid = spawn(argv, nowhere.get(), true);
-    if (!pid)
-        return std::unexpected(pid.error());
-    return {};
+    return spawn(argv, nowhere.get(), true);
 }
 
 } // namespace openipoib::io

@@ -5,6 +5,8 @@
 
 #include "io/error.hpp"
 
+#include <sys/types.h>
+
 #include <string>
 #include <vector>
 
@@ -23,7 +25,7 @@ struct Finished {
 // not, those of runProgram.
 [[nodiscard]] Result<void> runChecked(const std::vector<std::string> &argv);
 
-// Start in a session of its own, without terminal, and leave it to itself.
-[[nodiscard]] Result<void> startProgram(const std::vector<std::string> &argv);
+// Start in a session of its own, without terminal, and leave it to itself: the process.
+[[nodiscard]] Result<pid_t> startProgram(const std::vector<std::string> &argv);
 
 } // namespace openipoib::io

@@ -2,6 +2,11 @@
 #include "io/lock_file.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
 
 namespace openipoib::io
 {
@@ -20,6 +25,32 @@ TEST(LockFile, IsRefusedWhileSomebodyHasIt)
         EXPECT_EQ(second.error().context, path);
     }
     EXPECT_TRUE(lockFile(path, IfLocked::wait));
+}
+
+TEST(LockFile, TellsWhoseItIs)
+{
+    const std::string path = testing::TempDir() + "/lock-file-owner-test";
+    EXPECT_FALSE(isLockedBy(path, ::getpid()));
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::pipe(ends.data()), 0);
+    const UniqueFd reading(ends[0]);
+    UniqueFd writing(ends[1]);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const auto lock = lockFile(path, IfLocked::refuse);
+        if (::write(writing.get(), "x", 1) == 1)
+            ::pause();
+        ::_exit(1);
+    }
+    char byte = 0;
+    ASSERT_EQ(::read(reading.get(), &byte, 1), 1);
+    EXPECT_TRUE(isLockedBy(path, child));
+    EXPECT_FALSE(isLockedBy(path, ::getpid()));
+    EXPECT_EQ(lockFile(path, IfLocked::refuse).error().code, EBUSY);
+    EXPECT_TRUE(isLockedBy(path, child)) << "who is refused takes nothing";
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    EXPECT_FALSE(isLockedBy(path, child)) << "what the file says is old";
 }
 
 TEST(LockFile, SaysWhereItCannotBeMade)

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+#include "conf/openib/linux_ha.hpp"
+
+#include "io/file.hpp"
+#include "io/lock_file.hpp"
+#include "io/process.hpp"
+#include "io/unique_fd.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+
+namespace openipoib::openib
+{
+
+namespace
+{
+
+using Clock = std::chrono::steady_clock;
+
+constexpr auto unit = "ipoib-ha.service";
+constexpr std::chrono::seconds patience{10};
+constexpr int lookEvery = 20; // milliseconds
+
+bool hasSystemd(const HaPlaces &places)
+{
+    return ::access(places.systemd.c_str(), F_OK) == 0;
+}
+
+// The process that openib has started, 0 if there is none any more.
+pid_t started(const HaPlaces &places)
+{
+    const std::string text = io::readLine(places.record);
+    pid_t pid = 0;
+    std::from_chars(text.data(), text.data() + text.size(), pid);
+    return pid > 0 && io::isLockedBy(places.lock, pid) ? pid : 0;
+}
+
+io::Result<io::UniqueFd> openProcess(pid_t pid)
+{
+    io::UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    if (!fd)
+        return io::systemFail(fmt::format("process {}", pid));
+    return fd;
+}
+
+bool hasEnded(const io::UniqueFd &process, int milliseconds)
+{
+    pollfd polled{process.get(), POLLIN, 0};
+    return ::poll(&polled, 1, milliseconds) > 0;
+}
+
+io::Result<void> record(const HaPlaces &places, pid_t pid)
+{
+    const std::string folder = places.record.substr(0, places.record.rfind('/'));
+    if (::mkdir(folder.c_str(), 0700) < 0 && errno != EEXIST)
+        return io::systemFail(folder);
+    return io::replaceFile(places.record, fmt::format("{}\n", pid));
+}
+
+std::unexpected<io::Error> endedAtOnce(const HaPlaces &places, pid_t pid)
+{
+    int status = 0;
+    ::waitpid(pid, &status, 0);
+    std::string words = WIFEXITED(status) ? fmt::format("exit status {}", WEXITSTATUS(status))
+                                          : fmt::format("signal {}", WTERMSIG(status));
+    const std::string other = io::readLine(places.lock);
+    pid_t holder = 0;
+    std::from_chars(other.data(), other.data() + other.size(), holder);
+    if (holder > 0 && io::isLockedBy(places.lock, holder))
+        words +=
+            fmt::format("; process {}, which openib has not started, has {}", holder, places.lock);
+    return io::fail(EIO, fmt::format("{}: {}", places.program, words));
+}
+
+io::Result<void> waitUntilAtWork(const HaPlaces &places, pid_t pid)
+{
+    const auto process = openProcess(pid);
+    if (!process)
+        return std::unexpected(process.error());
+    for (const auto end = Clock::now() + patience; Clock::now() < end;) {
+        if (io::isLockedBy(places.lock, pid))
+            return {};
+        if (hasEnded(*process, lookEvery))
+            return endedAtOnce(places, pid);
+    }
+    return io::fail(ETIMEDOUT, fmt::format("{}: has not taken {}", places.program, places.lock));
+}
+
+} // namespace
+
+bool isHaRunning(const HaPlaces &places)
+{
+    static constexpr std::array<std::string_view, 4> states{"active\n", "activating\n",
+                                                            "reloading\n", "refreshing\n"};
+    if (!hasSystemd(places))
+        return started(places) > 0;
+    const auto shown =
+        io::runProgram({places.systemctl, "show", "--property=ActiveState", "--value", unit});
+    return shown && shown->status == 0 && std::ranges::find(states, shown->output) != states.end();
+}
+
+io::Result<void> startHa(const HaPlaces &places, const std::string &primary,
+                         const std::string &secondary)
+{
+    if (hasSystemd(places))
+        return io::runChecked({places.systemctl, "start", unit});
+    const auto pid = io::startProgram(
+        {places.program, "-p", primary, "-s", secondary, "--with-arping", "--with-multicast"});
+    if (!pid)
+        return std::unexpected(pid.error());
+    if (const auto recorded = record(places, *pid); !recorded) {
+        ::kill(*pid, SIGTERM); // it could not be told from others
+        return recorded;
+    }
+    return waitUntilAtWork(places, *pid);
+}
+
+io::Result<void> stopHa(const HaPlaces &places)
+{
+    if (hasSystemd(places))
+        return io::runChecked({places.systemctl, "stop", unit});
+    const pid_t pid = started(places);
+    if (!pid)
+        return {};
+    const auto process = openProcess(pid);
+    if (!process)
+        return std::unexpected(process.error());
+    // From here on it is this process that is meant, and no later one of the number.
+    if (started(places) != pid)
+        return {};
+    if (::syscall(SYS_pidfd_send_signal, process->get(), SIGTERM, nullptr, 0) < 0)
+        return io::systemFail(fmt::format("process {}", pid));
+    const auto milliseconds = std::chrono::milliseconds(patience).count();
+    if (!hasEnded(*process, static_cast<int>(milliseconds)))
+        return io::fail(ETIMEDOUT, fmt::format("process {} does not end", pid));
+    return {};
+}
+
+} // namespace openipoib::openib

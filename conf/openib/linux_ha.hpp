@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// The ipoib-ha that openib starts and stops: with systemd it is a unit, without systemd the
+// process that openib has started, while that holds the lock of its folder. Others of the
+// name, of whoever has started them, are left alone.
+#pragma once
+
+#include "io/error.hpp"
+
+#include <string>
+
+namespace openipoib::openib
+{
+
+// Others than these for tests
+struct HaPlaces {
+    std::string systemd = "/run/systemd/system"; // is there if systemd runs
+    std::string systemctl = "systemctl";
+    std::string program = "ipoib-ha";
+    std::string lock = "/run/ipoib-ha/lock";         // of ipoib-ha
+    std::string record = "/run/openib/ipoib-ha.pid"; // the process that openib has started
+};
+
+[[nodiscard]] bool isHaRunning(const HaPlaces &places);
+// Until it is at work. Errors: ENOENT, it is not installed; EIO, it has ended at once;
+// ETIMEDOUT.
+[[nodiscard]] io::Result<void> startHa(const HaPlaces &places, const std::string &primary,
+                                       const std::string &secondary);
+// Until it has ended. Errors: ETIMEDOUT.
+[[nodiscard]] io::Result<void> stopHa(const HaPlaces &places);
+
+} // namespace openipoib::openib

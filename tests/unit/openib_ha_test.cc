@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// Which ipoib-ha is the one that openib starts and stops, among processes of that name.
+#include "conf/openib/linux_ha.hpp"
+#include "conf/openib/linux_system.hpp"
+#include "io/file.hpp"
+#include "io/lock_file.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+namespace openipoib::openib
+{
+namespace
+{
+
+namespace fs = std::filesystem;
+
+class OpenibHa : public testing::Test
+{
+  protected:
+    OpenibHa()
+        : top(fs::path(testing::TempDir()) / ("openib-ha-" + std::to_string(::getpid()))),
+          places{.systemd = path("systemd"),
+                 .systemctl = path("systemctl"),
+                 .program = path("ipoib-ha"),
+                 .lock = path("lock"),
+                 .record = path("openib/ipoib-ha.pid")}
+    {
+        fs::create_directories(top);
+        // Like the daemon, as far as openib looks
+        script(places.program, "exec 9>>" + places.lock +
+                                   "; flock -n 9 || exit 1\n"
+                                   "echo $$ > " +
+                                   places.lock + "; echo \"$*\" > " + path("said") +
+                                   "; exec sleep 60\n");
+    }
+    ~OpenibHa() override
+    {
+        static_cast<void>(stopHa(places));
+        fs::remove_all(top);
+    }
+
+    [[nodiscard]] std::string path(const std::string &name) const { return (top / name).string(); }
+    static void script(const std::string &name, const std::string &text)
+    {
+        std::ofstream(name) << "#!/bin/sh\n" << text;
+        fs::permissions(name, fs::perms::owner_all);
+    }
+
+    fs::path top;
+    HaPlaces places;
+};
+
+// A process that somebody has given that name
+class Impostor
+{
+  public:
+    Impostor() : pid(::fork())
+    {
+        if (pid == 0) {
+            ::prctl(PR_SET_NAME, "ipoib-ha");
+            for (;;)
+                ::pause();
+        }
+        while (io::readLine("/proc/" + std::to_string(pid) + "/comm") != "ipoib-ha")
+            ::usleep(1000);
+    }
+    Impostor(const Impostor &) = delete;
+    Impostor &operator=(const Impostor &) = delete;
+    ~Impostor()
+    {
+        ::kill(pid, SIGKILL);
+        ::waitpid(pid, nullptr, 0);
+    }
+    [[nodiscard]] bool isAlive() const { return ::waitpid(pid, nullptr, WNOHANG) == 0; }
+
+    const pid_t pid;
+};
+
+TEST(OpenibHaName, AProcessOfThatNameIsNotTheDaemon)
+{
+    auto system = LinuxSystem::open();
+    ASSERT_TRUE(system) << system.error().text();
+    const auto before = system->read();
+    const Impostor impostor;
+    const auto after = system->read();
+    ASSERT_TRUE(before && after);
+    EXPECT_EQ(after->haRunning, before->haRunning);
+}
+
+TEST_F(OpenibHa, WithSystemdItIsTheUnit)
+{
+    fs::create_directories(places.systemd);
+    for (const char *state : {"active", "activating", "reloading"}) {
+        script(places.systemctl, std::string("echo ") + state + "\n");
+        EXPECT_TRUE(isHaRunning(places)) << state;
+    }
+    for (const char *state : {"inactive", "failed", "deactivating", ""}) {
+        script(places.systemctl, std::string("echo ") + state + "\n");
+        EXPECT_FALSE(isHaRunning(places)) << state;
+    }
+    script(places.systemctl, "echo \"$*\" >> " + path("asked") + "\n");
+    EXPECT_TRUE(startHa(places, "ib0", "ib1"));
+    EXPECT_TRUE(stopHa(places));
+    EXPECT_EQ(io::readFile(path("asked")), "start ipoib-ha.service\nstop ipoib-ha.service\n");
+    script(places.systemctl, "echo active; exit 1\n");
+    EXPECT_FALSE(isHaRunning(places)) << "nobody answers";
+}
+
+TEST_F(OpenibHa, WithoutSystemdItIsTheProcessThatWasStarted)
+{
+    EXPECT_FALSE(isHaRunning(places));
+    const auto started = startHa(places, "ib0", "ib1");
+    ASSERT_TRUE(started) << started.error().text();
+    EXPECT_TRUE(isHaRunning(places)) << "without waiting";
+    const auto stopped = stopHa(places);
+    EXPECT_TRUE(stopped);
+    EXPECT_FALSE(isHaRunning(places)) << "without waiting";
+    EXPECT_EQ(io::readLine(path("said")), "-p ib0 -s ib1 --with-arping --with-multicast");
+    EXPECT_TRUE(stopHa(places)) << "there is nothing to stop";
+}
+
+TEST_F(OpenibHa, AnAdministratorsOwnIsLeftAlone)
+{
+    const auto lock = io::lockFile(places.lock, io::IfLocked::refuse);
+    ASSERT_TRUE(lock);
+    EXPECT_FALSE(isHaRunning(places));
+    const auto started = startHa(places, "ib0", "ib1");
+    ASSERT_FALSE(started);
+    EXPECT_EQ(started.error().code, EIO);
+    EXPECT_NE(started.error().context.find("exit status 1; process " + std::to_string(::getpid()) +
+                                           ", which openib has not started, has"),
+              std::string::npos)
+        << started.error().text();
+    EXPECT_TRUE(stopHa(places));
+    EXPECT_TRUE(io::isLockedBy(places.lock, ::getpid())) << "this process would have been ended";
+}
+
+TEST_F(OpenibHa, ANumberThatIsSomebodyElsesByNow)
+{
+    const Impostor impostor;
+    fs::create_directories(path("openib"));
+    ASSERT_TRUE(io::replaceFile(places.record, std::to_string(impostor.pid) + "\n"));
+    ASSERT_TRUE(io::replaceFile(places.lock, std::to_string(impostor.pid) + "\n"));
+    EXPECT_FALSE(isHaRunning(places));
+    EXPECT_TRUE(stopHa(places));
+    EXPECT_TRUE(impostor.isAlive());
+}
+
+TEST_F(OpenibHa, NotInstalled)
+{
+    fs::remove(places.program);
+    EXPECT_EQ(startHa(places, "ib0", "ib1").error().code, ENOENT);
+}
+
+} // namespace
+} // namespace openipoib::openib
