@@ -2,6 +2,7 @@
 // ib-bond: bonds of IPoIB interfaces from one line.
 #include "bonding/commands.hpp"
 #include "bonding/linux_system.hpp"
+#include "io/journal.hpp"
 #include "io/lock_file.hpp"
 
 #include <unistd.h>
@@ -52,6 +53,7 @@ Exit execute(const bonding::Invocation &invocation)
 
 int main(int argc, char **argv)
 try {
+    static const io::CerrToJournal toJournal;
     const auto invocation = bonding::parseCommandLine(argc, argv);
     if (invocation)
         return static_cast<int>(execute(*invocation));

@@ -3,6 +3,7 @@
 #include "conf/openib/commands.hpp"
 #include "conf/openib/linux_system.hpp"
 #include "io/file.hpp"
+#include "io/journal.hpp"
 #include "io/lock_file.hpp"
 #include "io/process.hpp"
 
@@ -137,6 +138,7 @@ Exit execute(const Command &command, const openib::Options &options)
 
 int main(int argc, char **argv)
 try {
+    static const io::CerrToJournal toJournal;
     CLI::App app("Start, stop and set up the InfiniBand stack by openib.conf.", "openib");
     openib::Options options;
     Command command;
