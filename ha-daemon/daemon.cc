@@ -524,22 +524,41 @@ void Daemon::speak()
 }
 
 // Nothing has failed, so there is time to see what the interfaces got a moment ago.
-void Daemon::switchPairs()
+std::map<std::string, nlohmann::json> Daemon::switchPairs(const Request &request)
 {
     for (auto &one : pairs_)
         one.look = true;
     lookWhereAsked();
-    for (auto &one : pairs_)
-        deliver(one, SwitchAsked{});
+    std::map<std::string, nlohmann::json> outcomes;
+    for (auto &one : pairs_) {
+        if (!request.concerns(one.names[Side::primary], one.names[Side::secondary]))
+            continue;
+        const std::string why = one.pair.whyNotSwitched();
+        outcomes[one.file()] = {{"to", one.names[other(one.pair.active())]},
+                                {"why_not", why},
+                                {"dry_run", request.dryRun}};
+        if (!request.dryRun)
+            deliver(one, SwitchAsked{});
+    }
+    return outcomes;
 }
 
-std::optional<std::string> Daemon::answer(const std::string &command)
+std::optional<std::string> Daemon::answer(const std::string &text)
 {
-    if (command == "monitor")
+    const auto refuse = [](const std::string &why) {
+        return nlohmann::json{{"error", why}}.dump() + "\n";
+    };
+    const auto request = readRequest(text);
+    if (!request)
+        return refuse(request.error().context);
+    if (request->command == "monitor")
         return std::nullopt;
-    if (command == "switch")
-        switchPairs();
-    nlohmann::json document = {{"pairs", nlohmann::json::array()}};
+    std::map<std::string, nlohmann::json> switched;
+    if (request->command == "switch")
+        switched = switchPairs(*request);
+    if (request->command == "switch" && switched.empty())
+        return refuse("there is no pair with '" + request->pair + "'");
+    nlohmann::json document = {{"version", documentVersion}, {"pairs", nlohmann::json::array()}};
     for (const auto &one : pairs_) {
         auto pair = describe(one.pair, now());
         pair["decisions"] = decisions(one.pair, now());
@@ -547,6 +566,8 @@ std::optional<std::string> Daemon::answer(const std::string &command)
         for (const auto &[child, memberships] : one.memberships)
             groups += memberships.count();
         pair["groups"] = groups;
+        if (const auto outcome = switched.find(one.file()); outcome != switched.end())
+            pair["switch"] = outcome->second;
         document["pairs"].push_back(std::move(pair));
     }
     return document.dump() + "\n";

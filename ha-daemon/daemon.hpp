@@ -13,12 +13,14 @@
 #include "ha-daemon/linux/ports.hpp"
 #include "ha-daemon/linux/prober.hpp"
 #include "ha-daemon/linux/run_folder.hpp"
+#include "ha-daemon/request.hpp"
 #include "netlink/monitor.hpp"
 
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 
 namespace openipoib::ha
 {
@@ -95,8 +97,9 @@ class Daemon
     void say(const Managed &one, const Say &what);
     void sayAll(Severity severity, const std::string &text);
     void speak();
-    void switchPairs();
-    [[nodiscard]] std::optional<std::string> answer(const std::string &command);
+    // By the names of their journals
+    [[nodiscard]] std::map<std::string, nlohmann::json> switchPairs(const Request &request);
+    [[nodiscard]] std::optional<std::string> answer(const std::string &text);
     void save(const Managed &one, bool ending);
 
     Options options_;

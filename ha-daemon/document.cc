@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 namespace openipoib::ha
 {
 
@@ -142,37 +144,41 @@ std::string explainText(const json &document)
     return out;
 }
 
-std::string metricsText(const json &document)
+std::string switchText(const json &document)
 {
-    std::string out = "# TYPE ipoib_ha_active gauge\n# TYPE ipoib_ha_works gauge\n"
-                      "# TYPE ipoib_ha_moves_total counter\n";
+    std::string out;
     for (const auto &pair : document["pairs"]) {
-        for (const auto &one : pair["interfaces"]) {
-            const auto name = one["name"].get<std::string>();
-            out += fmt::format("ipoib_ha_active{{interface=\"{}\"}} {:d}\n", name,
-                               one["active"].get<bool>());
-            out += fmt::format("ipoib_ha_works{{interface=\"{}\"}} {:d}\n", name,
-                               one["works"].get<bool>());
-        }
-        if (!pair["interfaces"].empty())
-            out += fmt::format("ipoib_ha_moves_total{{primary=\"{}\"}} {}\n",
-                               pair["interfaces"][0]["name"].get<std::string>(),
-                               pair["move_count"].get<std::uint64_t>());
+        if (!pair.contains("switch"))
+            continue;
+        const auto &one = pair["switch"];
+        const auto to = one["to"].get<std::string>();
+        const auto why = one["why_not"].get<std::string>();
+        const bool dry = one["dry_run"].get<bool>();
+        out += !why.empty() ? fmt::format("not switched to {}: {}\n", to, why)
+               : dry        ? fmt::format("would switch to {}\n", to)
+                            : fmt::format("switched to {}\n", to);
     }
     return out;
 }
 
+bool isRefused(const json &document)
+{
+    return std::ranges::any_of(document["pairs"], [](const json &pair) {
+        return pair.contains("switch") && !pair["switch"]["why_not"].get<std::string>().empty();
+    });
+}
+
+bool isHealthyPair(const json &pair)
+{
+    return pair["started"].get<bool>() && pair["standby_lacks"].empty() &&
+           pair["failing"].empty() && std::ranges::all_of(pair["interfaces"], [](const json &one) {
+               return one["works"].get<bool>();
+           });
+}
+
 bool isHealthy(const json &document)
 {
-    for (const auto &pair : document["pairs"]) {
-        if (!pair["started"].get<bool>() || !pair["standby_lacks"].empty() ||
-            !pair["failing"].empty())
-            return false;
-        for (const auto &one : pair["interfaces"])
-            if (!one["works"].get<bool>())
-                return false;
-    }
-    return !document["pairs"].empty();
+    return !document["pairs"].empty() && std::ranges::all_of(document["pairs"], isHealthyPair);
 }
 
 } // namespace openipoib::ha

@@ -4,6 +4,8 @@
 #include "ha-daemon/daemon.hpp"
 #include "ha-daemon/document.hpp"
 #include "ha-daemon/linux/priority.hpp"
+#include "ha-daemon/metrics.hpp"
+#include "ha-daemon/request.hpp"
 #include "io/file.hpp"
 
 #include <CLI/CLI.hpp>
@@ -26,6 +28,8 @@ enum Status { healthy = 0, usage = 1, degraded = 2, notReachable = 3, failed = 4
 
 struct CommandLine {
     std::string command;
+    std::string pair;
+    bool dryRun = false;
     std::vector<std::string> primaries;
     std::vector<std::string> secondaries;
     std::string failback = "never";
@@ -77,6 +81,9 @@ void describe(CLI::App &app, CommandLine &line)
     add("monitor", "print every decision as it is made, one JSON object a line");
     add("explain", "the last decisions and their reasons");
     add("switch", "make the other interface the active one, and stay there");
+    CLI::App *change = app.get_subcommand("switch");
+    change->add_option("PAIR", line.pair, "of this pair alone: one of its interfaces, or IF+IF");
+    change->add_flag("--dry-run", line.dryRun, "only say what would be done");
     add("metrics", "the status for Prometheus");
     add("check-config", "say what the configuration file lacks");
     app.footer("With -p or -s it is the daemon. Exit status: 0 healthy, 1 usage or a broken file,\n"
@@ -212,7 +219,8 @@ int askDaemon(const CommandLine &line)
 {
     const std::string path = line.options.runFolder + "/" + ha::controlName;
     std::string answer;
-    const auto asked = ha::ask(path, line.command, [&](const std::string &piece) {
+    const auto request = ha::writeRequest({line.command, line.pair, line.dryRun});
+    const auto asked = ha::ask(path, request, [&](const std::string &piece) {
         if (line.command == "monitor")
             std::cout << piece << std::flush;
         else
@@ -232,17 +240,17 @@ int askDaemon(const CommandLine &line)
     }
     if (document.contains("error")) {
         std::cerr << "ipoib-ha: the daemon: " << document["error"].get<std::string>() << '\n';
-        return notReachable;
+        return line.command == "switch" ? usage : notReachable;
     }
     if (line.command == "metrics")
-        std::cout << ha::metricsText(document);
+        std::cout << ha::metricsText(document, std::chrono::system_clock::now());
     else if (line.json)
         std::cout << document.dump(2) << '\n';
     else if (line.command == "explain")
         std::cout << ha::explainText(document);
     else
-        std::cout << ha::statusText(document);
-    return ha::isHealthy(document) ? healthy : degraded;
+        std::cout << ha::switchText(document) << ha::statusText(document);
+    return ha::isHealthy(document) && !ha::isRefused(document) ? healthy : degraded;
 }
 
 } // namespace

@@ -204,12 +204,8 @@ void Pair::on(const Tick &)
 void Pair::on(const SwitchAsked &)
 {
     const Side to = other(active_);
-    const std::string why = !started()         ? "nothing is known yet"
-                            : isMoving(phase_) ? "the failover before is not done"
-                                               : unfit(to);
-    if (!why.empty() || !health_[to].good()) {
-        decided(Severity::warning, "not switched to " + name(to) +
-                                       " by hand: " + (why.empty() ? health_[to].why() : why));
+    if (const std::string why = whyNotSwitched(); !why.empty()) {
+        decided(Severity::warning, "not switched to " + name(to) + " by hand: " + why);
         return;
     }
     move(to, "by hand");
@@ -380,6 +376,8 @@ std::string Pair::unfit(Side side) const
     const Interface &now = lane->second.view.side[other(side)];
     if (one.enslaved)
         return one.name + " belongs to another interface";
+    if (one.vrf != now.vrf)
+        return one.name + " and " + now.name + " do not belong to the same VRF";
     if (one.pkey && now.pkey && (one.pkey & 0x7FFF) != (now.pkey & 0x7FFF))
         return one.name + " and " + now.name + " are in different partitions";
     return {};

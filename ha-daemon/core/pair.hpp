@@ -107,6 +107,8 @@ class Pair
     [[nodiscard]] const std::deque<Move> &moves() const { return moves_; }
     [[nodiscard]] std::uint64_t moveCount() const { return moveCount_; }
     [[nodiscard]] const std::deque<Decision> &decisions() const { return decisions_; }
+    // Why it would not be switched to the other interface by hand; "": it would be.
+    [[nodiscard]] std::string whyNotSwitched() const;
     // Why the other interface could not take over, or would lack something.
     [[nodiscard]] std::vector<std::string> standbyLacks() const;
 

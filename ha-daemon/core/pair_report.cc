@@ -47,6 +47,16 @@ Steps Pair::farewell() const
     return steps;
 }
 
+std::string Pair::whyNotSwitched() const
+{
+    if (!started())
+        return "nothing is known yet";
+    if (isMoving(phase_))
+        return "the failover before is not done";
+    const std::string why = unfit(other(active_));
+    return why.empty() ? health_[other(active_)].why() : why;
+}
+
 std::vector<std::string> Pair::standbyLacks() const
 {
     std::vector<std::string> lacks;

@@ -42,6 +42,7 @@ struct Interface {
     unsigned mtu = 0;                            // bytes
     std::optional<bool> connected;               // nullopt: the driver does not say
     bool enslaved = false;                       // belongs to a bond or bridge
+    std::string vrf;                             // that it belongs to
     bool router = false;                         // forwards IPv6
     std::string manager;                         // who else sets it up; "": nobody says so
     io::Bytes hardware;                          // address

@@ -64,31 +64,6 @@ std::uint16_t pkeyOf(const Link &link)
     return pkey;
 }
 
-Interface describe(const Link &link)
-{
-    Interface out;
-    out.name = link.name;
-    out.index = link.index;
-    out.infiniband = link.isInfiniband();
-    out.up = link.isUp();
-    out.carrier = link.isRunning();
-    out.dormant = out.carrier && link.operState == IF_OPER_DORMANT;
-    out.mtu = link.mtu;
-    out.enslaved = link.master != 0;
-    out.router = io::readLine("/proc/sys/net/ipv6/conf/" + link.name + "/forwarding") == "1";
-    out.manager = managerOf("/run", link.index);
-    out.hardware = link.address;
-    out.pkey = pkeyOf(link);
-    if (const auto mode = io::readLine(folderOf(link.name) + "mode"); !mode.empty())
-        out.connected = mode == "connected";
-    if (const auto umcast = io::readLine(settingPath(link.name, "umcast")); !umcast.empty())
-        out.settings["umcast"] = umcast;
-    for (const char *name : settings)
-        if (const auto value = io::readLine(settingPath(link.name, name)); !value.empty())
-            out.settings[name] = value;
-    return out;
-}
-
 std::string childName(const std::string &parent, std::uint16_t pkey)
 {
     static constexpr auto digits = "0123456789abcdef";
@@ -135,6 +110,39 @@ const Link *Kernel::link(int index) const
 {
     const auto found = std::ranges::find(links_, index, &Link::index);
     return found == links_.end() ? nullptr : &*found;
+}
+
+const Link *Kernel::vrfOf(const Link &link) const
+{
+    const Link *master = link.master ? this->link(link.master) : nullptr;
+    return master && master->vrfTable ? master : nullptr;
+}
+
+Interface Kernel::describe(const Link &link) const
+{
+    Interface out;
+    out.name = link.name;
+    out.index = link.index;
+    out.infiniband = link.isInfiniband();
+    out.up = link.isUp();
+    out.carrier = link.isRunning();
+    out.dormant = out.carrier && link.operState == IF_OPER_DORMANT;
+    out.mtu = link.mtu;
+    const Link *vrf = vrfOf(link);
+    out.enslaved = link.master && !vrf;
+    out.vrf = vrf ? vrf->name : "";
+    out.router = io::readLine("/proc/sys/net/ipv6/conf/" + link.name + "/forwarding") == "1";
+    out.manager = managerOf("/run", link.index);
+    out.hardware = link.address;
+    out.pkey = pkeyOf(link);
+    if (const auto mode = io::readLine(folderOf(link.name) + "mode"); !mode.empty())
+        out.connected = mode == "connected";
+    if (const auto umcast = io::readLine(settingPath(link.name, "umcast")); !umcast.empty())
+        out.settings["umcast"] = umcast;
+    for (const char *name : settings)
+        if (const auto value = io::readLine(settingPath(link.name, name)); !value.empty())
+            out.settings[name] = value;
+    return out;
 }
 
 io::Result<std::vector<Lane>> Kernel::see(const std::string &primary, const std::string &secondary,
@@ -210,8 +218,11 @@ io::Result<void> Kernel::pieces(std::vector<Lane> &lanes, Time now)
                 return done;
         }
     for (auto &lane : lanes)
-        for (auto &interface : lane.side.values)
-            interface.standIns = standInsFor(interface.items);
+        for (auto &interface : lane.side.values) {
+            const Link *own = link(interface.index);
+            const Link *vrf = own ? vrfOf(*own) : nullptr;
+            interface.standIns = standInsFor(interface.items, vrf ? vrf->vrfTable : RT_TABLE_MAIN);
+        }
     return {};
 }
 

@@ -29,6 +29,9 @@ class Kernel
   private:
     explicit Kernel(netlink::Socket socket) : socket_(std::move(socket)) {}
 
+    // nullptr: it belongs to none
+    [[nodiscard]] const netlink::Link *vrfOf(const netlink::Link &link) const;
+    [[nodiscard]] Interface describe(const netlink::Link &link) const;
     [[nodiscard]] io::Result<void> pieces(std::vector<Lane> &lanes, Time now);
     [[nodiscard]] io::Result<void> dump(const netlink::Message &request, std::vector<Lane> &lanes,
                                         Time now);

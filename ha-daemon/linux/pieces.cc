@@ -155,11 +155,17 @@ RouteParts keepRoute(io::View from, const Link &link, Item &item)
     return parts;
 }
 
-bool isKernelsRoute(const rtmsg &fixed)
+// Routes of the kernel, and of routing daemons, which put them elsewhere themselves, and
+// would not remove what they have not put there.
+bool isNotToMove(const rtmsg &fixed)
 {
-    return fixed.rtm_protocol == RTPROT_KERNEL || fixed.rtm_protocol == RTPROT_REDIRECT ||
-           fixed.rtm_protocol == RTPROT_RA || fixed.rtm_type != RTN_UNICAST ||
-           (fixed.rtm_flags & RTM_F_CLONED);
+    static constexpr std::array theirs{
+        RTPROT_KERNEL,  RTPROT_REDIRECT,   RTPROT_RA,       RTPROT_GATED, RTPROT_MRT,
+        RTPROT_ZEBRA,   RTPROT_BIRD,       RTPROT_DNROUTED, RTPROT_XORP,  RTPROT_NTK,
+        RTPROT_MROUTED, RTPROT_KEEPALIVED, RTPROT_BABEL,    RTPROT_OPENR, RTPROT_BGP,
+        RTPROT_ISIS,    RTPROT_OSPF,       RTPROT_RIP,      RTPROT_EIGRP};
+    return std::ranges::find(theirs, fixed.rtm_protocol) != theirs.end() ||
+           fixed.rtm_type != RTN_UNICAST || (fixed.rtm_flags & RTM_F_CLONED);
 }
 
 // What is left of a route's life. False: nothing, and the kernel is about to remove it.
@@ -175,7 +181,7 @@ bool keepLife(std::int32_t expires, Time now, Item &item)
 std::optional<Item> readRoute(io::View bytes, const Link &link, Time now)
 {
     rtmsg fixed{};
-    if (!fixedPart(bytes, fixed) || isKernelsRoute(fixed) ||
+    if (!fixedPart(bytes, fixed) || isNotToMove(fixed) ||
         (fixed.rtm_family != AF_INET && fixed.rtm_family != AF_INET6))
         return std::nullopt;
     Item item;

@@ -78,18 +78,19 @@ std::optional<Item> finish(Item item, std::uint32_t metric)
     return item;
 }
 
-std::optional<Item> forAddress(const Connected &address)
+std::optional<Item> forAddress(const Connected &address, std::uint32_t table)
 {
     if (!address.routed)
         return std::nullopt;
     rtmsg fixed{};
     fixed.rtm_family = AF_INET;
     fixed.rtm_dst_len = static_cast<unsigned char>(address.bits);
-    fixed.rtm_table = RT_TABLE_MAIN;
+    fixed.rtm_table = static_cast<unsigned char>(table <= UINT8_MAX ? table : 0U);
     fixed.rtm_protocol = standInProtocol;
     fixed.rtm_scope = RT_SCOPE_LINK;
     fixed.rtm_type = RTN_UNICAST;
     Item item = begin(fixed);
+    putAttribute(item.body, RTA_TABLE, table);
     putAttribute(item.body, RTA_DST, io::View(address.prefix));
     putAttribute(item.body, RTA_PREFSRC, io::View(address.local));
     return finish(std::move(item), address.metric);
@@ -174,7 +175,7 @@ std::string routeKey(Kind kind, const RouteWords &words)
     return key;
 }
 
-std::vector<StandIn> standInsFor(const Items &items)
+std::vector<StandIn> standInsFor(const Items &items, std::uint32_t table)
 {
     std::vector<Connected> addresses;
     std::vector<StandIn> out;
@@ -190,7 +191,7 @@ std::vector<StandIn> standInsFor(const Items &items)
     };
     for (const auto &item : items)
         if (auto address = connectedOf(item)) {
-            take(item, forAddress(*address));
+            take(item, forAddress(*address, table));
             addresses.push_back(std::move(*address));
         }
     for (const auto &item : items)

@@ -31,7 +31,8 @@ struct RouteWords {
 // a stand-in that is no longer right is another one.
 [[nodiscard]] std::string routeKey(Kind kind, const RouteWords &words);
 
-// What would stand in for an interface that has @items, each destination once.
-[[nodiscard]] std::vector<StandIn> standInsFor(const Items &items);
+// What would stand in for an interface that has @items, each destination once. @table: that
+// the kernel has the routes of its addresses in: RT_TABLE_MAIN, or a VRF's.
+[[nodiscard]] std::vector<StandIn> standInsFor(const Items &items, std::uint32_t table);
 
 } // namespace openipoib::ha

@@ -42,21 +42,26 @@ io::Bytes bytes(const nlattr *attribute)
     return {start, start + nla_len(attribute)};
 }
 
-// IFLA_LINKINFO: the kind, and for IPoIB its own attributes.
+template <std::size_t size> std::array<nlattr *, size> nested(const nlattr *from)
+{
+    std::array<nlattr *, size> table{};
+    if (nla_parse(table.data(), size - 1, static_cast<nlattr *>(nla_data(from)), nla_len(from),
+                  nullptr) < 0)
+        table.fill(nullptr);
+    return table;
+}
+
+// IFLA_LINKINFO: the kind, and for some kinds attributes of their own.
 void parseInfo(const nlattr *info, Link &link)
 {
-    std::array<nlattr *, IFLA_INFO_MAX + 1> table{};
-    if (nla_parse(table.data(), IFLA_INFO_MAX, static_cast<nlattr *>(nla_data(info)), nla_len(info),
-                  nullptr) < 0)
-        return;
+    const auto table = nested<IFLA_INFO_MAX + 1>(info);
     link.kind = text(table[IFLA_INFO_KIND]);
     const nlattr *data = table[IFLA_INFO_DATA];
+    if (link.kind == "vrf" && data)
+        link.vrfTable = number<std::uint32_t>(nested<IFLA_VRF_MAX + 1>(data)[IFLA_VRF_TABLE], 0);
     if (link.kind != "ipoib" || !data)
         return;
-    std::array<nlattr *, IFLA_IPOIB_MAX + 1> own{};
-    if (nla_parse(own.data(), IFLA_IPOIB_MAX, static_cast<nlattr *>(nla_data(data)), nla_len(data),
-                  nullptr) < 0)
-        return;
+    const auto own = nested<IFLA_IPOIB_MAX + 1>(data);
     link.ipoib = Ipoib{
         .pkey = number<std::uint16_t>(own[IFLA_IPOIB_PKEY], 0),
         .connected = number<std::uint16_t>(own[IFLA_IPOIB_MODE], IPOIB_MODE_DATAGRAM) ==

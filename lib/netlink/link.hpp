@@ -35,6 +35,7 @@ struct Link {
     io::Bytes address;          // hardware address
     std::optional<Ipoib> ipoib; // where the driver reports it
     io::Bytes broadcast{};      // hardware address
+    std::uint32_t vrfTable = 0; // of routes, if this is a VRF
 
     [[nodiscard]] bool isUp() const;
     [[nodiscard]] bool isRunning() const; // up, and with a carrier

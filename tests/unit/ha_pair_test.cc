@@ -506,6 +506,19 @@ TEST_F(HaPair, ChangesByTheAdministratorAreFollowed)
     EXPECT_EQ(world.kernel.holders(identity[1]), 0);
 }
 
+TEST_F(HaPair, NothingIsMovedBetweenVrfs)
+{
+    world.kernel.side[Side::primary].vrf = "blue";
+    world.start();
+    cut(Side::primary);
+    world.quiesce();
+    world.expectOn(Side::primary, identity);
+    EXPECT_TRUE(said("ib1 and ib0 do not belong to the same VRF"));
+    world.kernel.side[Side::secondary].vrf = "blue";
+    world.quiesce();
+    world.expectOn(Side::secondary, identity);
+}
+
 TEST_F(HaPair, ARefusedAddressStaysWhereItIs)
 {
     world.kernel.refused = {"ib1: add address 10.0.0.9/24"};

@@ -143,11 +143,13 @@ TEST(HaPieces, ARouteGoesOverToTheOtherDevice)
     EXPECT_EQ(numberIn(found[RTA_TABLE]), 77u);
 }
 
-TEST(HaPieces, RoutesOfTheKernelAndOfOtherDevicesStay)
+TEST(HaPieces, RoutesOfTheKernelOfRoutingDaemonsAndOfOtherDevicesStay)
 {
-    Message kernels = message(RTM_NEWROUTE, route(RTPROT_KERNEL));
-    kernels.put(RTA_OIF, std::uint32_t{4});
-    EXPECT_FALSE(read(kernels));
+    for (const int protocol : {RTPROT_KERNEL, RTPROT_BIRD, RTPROT_ZEBRA, RTPROT_BGP}) {
+        Message theirs = message(RTM_NEWROUTE, route(static_cast<unsigned char>(protocol)));
+        theirs.put(RTA_OIF, std::uint32_t{4});
+        EXPECT_FALSE(read(theirs)) << protocol;
+    }
     Message others = message(RTM_NEWROUTE, route(RTPROT_STATIC));
     others.put(RTA_OIF, std::uint32_t{5});
     EXPECT_FALSE(read(others));
@@ -297,7 +299,8 @@ std::vector<std::string> keys(const std::vector<StandIn> &standIns)
 TEST(HaRoutes, EachAddressAndRouteHasAStandInThatIsWorseByOne)
 {
     const auto made = standInsFor({addressItem({10, 0, 0, 1}, 24), addressItem({10, 0, 0, 9}, 24),
-                                   addressItem({10, 1, 2, 3}, 20), routeItem({10, 1, 0, 254}, 5)});
+                                   addressItem({10, 1, 2, 3}, 20), routeItem({10, 1, 0, 254}, 5)},
+                                  RT_TABLE_MAIN);
     EXPECT_EQ(keys(made),
               (std::vector<std::string>{"10.0.0.0/24 src 10.0.0.1 metric 1",
                                         "10.1.0.0/20 src 10.1.2.3 metric 1",
@@ -306,10 +309,23 @@ TEST(HaRoutes, EachAddressAndRouteHasAStandInThatIsWorseByOne)
         EXPECT_EQ(one.route.kind, Kind::standIn);
 }
 
+TEST(HaRoutes, AStandInForAnAddressInAVrfIsInItsTable)
+{
+    for (const std::uint32_t table : {10U, 1000U}) {
+        const auto made = standInsFor({addressItem({10, 0, 0, 1}, 24)}, table);
+        ASSERT_EQ(made.size(), 1u);
+        EXPECT_EQ(made[0].route.key,
+                  "10.0.0.0/24 src 10.0.0.1 table " + std::to_string(table) + " metric 1");
+        const auto known = read(putMessage(made[0].route, 4, "ib0", Time{}));
+        ASSERT_TRUE(known);
+        EXPECT_EQ(known->key, made[0].route.key);
+    }
+}
+
 TEST(HaRoutes, AStandInIsKnownAgain)
 {
-    for (const auto &[of, made] :
-         standInsFor({addressItem({10, 0, 0, 1}, 24), routeItem({10, 0, 0, 2}, 0)})) {
+    for (const auto &[of, made] : standInsFor(
+             {addressItem({10, 0, 0, 1}, 24), routeItem({10, 0, 0, 2}, 0)}, RT_TABLE_MAIN)) {
         Message put = putMessage(made, 4, "ib0", Time{});
         const auto *fixed = static_cast<const rtmsg *>(nlmsg_data(nlmsg_hdr(put.get())));
         EXPECT_EQ(fixed->rtm_type, RTN_UNICAST);
@@ -319,18 +335,21 @@ TEST(HaRoutes, AStandInIsKnownAgain)
         EXPECT_EQ(known->kind, Kind::standIn);
         EXPECT_EQ(known->key, made.key);
         // Nobody stands in for a stand-in.
-        EXPECT_TRUE(standInsFor({addressItem({10, 0, 0, 1}, 32), *known}).empty());
+        EXPECT_TRUE(standInsFor({addressItem({10, 0, 0, 1}, 32), *known}, RT_TABLE_MAIN).empty());
     }
 }
 
 TEST(HaRoutes, WhatTheKernelMakesNoRouteForHasNoStandIn)
 {
-    EXPECT_TRUE(standInsFor({addressItem({10, 0, 0, 1}, 32)}).empty());
-    EXPECT_TRUE(standInsFor({addressItem({10, 0, 0, 1}, 24, IFA_F_NOPREFIXROUTE)}).empty());
-    EXPECT_TRUE(standInsFor({routeItem({10, 0, 0, 2}, 0)}).empty()) << "from what address?";
-    EXPECT_EQ(
-        standInsFor({addressItem({10, 0, 0, 1}, 32), routeItem({10, 0, 0, 2}, UINT32_MAX)}).size(),
-        0u)
+    EXPECT_TRUE(standInsFor({addressItem({10, 0, 0, 1}, 32)}, RT_TABLE_MAIN).empty());
+    EXPECT_TRUE(
+        standInsFor({addressItem({10, 0, 0, 1}, 24, IFA_F_NOPREFIXROUTE)}, RT_TABLE_MAIN).empty());
+    EXPECT_TRUE(standInsFor({routeItem({10, 0, 0, 2}, 0)}, RT_TABLE_MAIN).empty())
+        << "from what address?";
+    EXPECT_EQ(standInsFor({addressItem({10, 0, 0, 1}, 32), routeItem({10, 0, 0, 2}, UINT32_MAX)},
+                          RT_TABLE_MAIN)
+                  .size(),
+              0u)
         << "nothing is worse";
 }
 

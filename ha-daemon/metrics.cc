@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+#include "ha-daemon/metrics.hpp"
+
+#include "ha-daemon/document.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <vector>
+
+namespace openipoib::ha
+{
+
+namespace
+{
+
+using nlohmann::json;
+
+// Whatever a name has in it
+std::string quoted(const std::string &value)
+{
+    std::string out;
+    for (const char one : value) {
+        if (one == '\\' || one == '"')
+            out += '\\';
+        out += one;
+    }
+    return "\"" + out + "\"";
+}
+
+// Samples of one name, which have to stand together
+struct Family {
+    std::string name;
+    const char *type;
+    const char *help;
+    std::string samples;
+
+    void add(const std::string &labels, double value)
+    {
+        samples += fmt::format("{}{{{}}} {}\n", name, labels, value);
+    }
+};
+
+struct Page {
+    Family active{"ipoib_ha_active", "gauge", "Whether the interface has the identity.", {}};
+    Family works{"ipoib_ha_works", "gauge", "Whether the interface and its port work.", {}};
+    Family healthy{"ipoib_ha_healthy",
+                   "gauge",
+                   "Whether both interfaces work, the standby is fit, and no change fails.",
+                   {}};
+    Family standbyFit{
+        "ipoib_ha_standby_fit", "gauge", "Whether the standby lacks nothing to take over.", {}};
+    Family failing{"ipoib_ha_failing_changes", "gauge", "Changes that the kernel refuses.", {}};
+    Family addresses{"ipoib_ha_addresses", "gauge", "Addresses of the identity.", {}};
+    Family moves{"ipoib_ha_moves_total", "counter", "Failovers, and moves by hand.", {}};
+    Family last{"ipoib_ha_last_move_timestamp_seconds",
+                "gauge",
+                "When the last failover began, since the epoch.",
+                {}};
+    Family took{"ipoib_ha_last_move_duration_seconds",
+                "gauge",
+                "From its event until the identity was on the other interface.",
+                {}};
+
+    void add(const json &pair, double now);
+    [[nodiscard]] std::string text() const;
+};
+
+void Page::add(const json &pair, double now)
+{
+    if (pair["interfaces"].empty())
+        return;
+    std::vector<std::string> names;
+    for (const auto &one : pair["interfaces"])
+        names.push_back(one["name"].get<std::string>());
+    const std::string label = "pair=" + quoted(fmt::format("{}", fmt::join(names, "+")));
+    for (const auto &one : pair["interfaces"]) {
+        const std::string both = label + ",interface=" + quoted(one["name"].get<std::string>());
+        active.add(both, one["active"].get<bool>());
+        works.add(both, one["works"].get<bool>());
+    }
+    healthy.add(label, isHealthyPair(pair));
+    standbyFit.add(label, pair["standby_lacks"].empty());
+    failing.add(label, static_cast<double>(pair["failing"].size()));
+    addresses.add(label, static_cast<double>(pair["addresses"].size()));
+    moves.add(label, pair["move_count"].get<double>());
+    if (pair["moves"].empty())
+        return;
+    const auto &move = pair["moves"].back();
+    last.add(label, now - move["ago_s"].get<double>());
+    took.add(label, move["moved_ms"].get<double>() / 1000);
+}
+
+std::string Page::text() const
+{
+    std::string out;
+    for (const auto *one :
+         {&active, &works, &healthy, &standbyFit, &failing, &addresses, &moves, &last, &took})
+        if (!one->samples.empty())
+            out += fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n{3}", one->name, one->help,
+                               one->type, one->samples);
+    return out;
+}
+
+} // namespace
+
+std::string metricsText(const json &document, std::chrono::system_clock::time_point now)
+{
+    Page page;
+    for (const auto &pair : document["pairs"])
+        page.add(pair, std::chrono::duration<double>(now.time_since_epoch()).count());
+    return page.text();
+}
+
+} // namespace openipoib::ha

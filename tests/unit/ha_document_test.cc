@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// What clients ask the daemon for, and what they are told.
+#include "ha-daemon/document.hpp"
+#include "ha-daemon/metrics.hpp"
+#include "ha-daemon/request.hpp"
+#include "ha_world.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <sstream>
+
+namespace openipoib::ha
+{
+namespace
+{
+
+using namespace std::chrono_literals;
+
+class HaDocument : public testing::Test
+{
+  protected:
+    World world;
+
+    void SetUp() override
+    {
+        world.kernel.give(Side::primary, item(Kind::address4, "10.0.0.1/24"));
+        world.start();
+        world.quiesce();
+    }
+    [[nodiscard]] nlohmann::json document() const
+    {
+        return {{"pairs", {describe(*world.pair, world.now)}}};
+    }
+    void fail(Side side)
+    {
+        world.kernel.port[side] = "the port is down";
+        world.announcePort(side);
+        world.quiesce();
+    }
+    [[nodiscard]] std::string metrics() const
+    {
+        return metricsText(document(), std::chrono::system_clock::time_point(1'000'000s));
+    }
+    [[nodiscard]] bool hasMetric(const std::string &line) const
+    {
+        return ("\n" + metrics()).find("\n" + line + "\n") != std::string::npos;
+    }
+};
+
+TEST(HaRequest, IsReadAsItIsWritten)
+{
+    for (const Request &one :
+         {Request{}, Request{"monitor", "", false}, Request{"switch", "ib0+ib1", true},
+          Request{"switch", "ib3", false}}) {
+        const auto read = readRequest(writeRequest(one));
+        ASSERT_TRUE(read) << writeRequest(one);
+        EXPECT_EQ(*read, one);
+    }
+}
+
+TEST(HaRequest, WhatIsNotUnderstoodIsSaid)
+{
+    for (const auto &[text, why] :
+         {std::pair{"", "unknown command ''"}, std::pair{"swich", "unknown command 'swich'"},
+          std::pair{"status ib0", "status: 'ib0' is not understood"},
+          std::pair{"switch --force", "switch: '--force' is not understood"},
+          std::pair{"switch ib0 ib1", "switch: 'ib1' is not understood"}}) {
+        const auto read = readRequest(text);
+        ASSERT_FALSE(read) << text;
+        EXPECT_EQ(read.error().context, why);
+    }
+}
+
+TEST(HaRequest, ConcernsThePairThatItNames)
+{
+    EXPECT_TRUE((Request{"switch", "", false}).concerns("ib0", "ib1"));
+    EXPECT_TRUE((Request{"switch", "ib1", false}).concerns("ib0", "ib1"));
+    EXPECT_TRUE((Request{"switch", "ib0+ib1", false}).concerns("ib0", "ib1"));
+    EXPECT_FALSE((Request{"switch", "ib2", false}).concerns("ib0", "ib1"));
+    EXPECT_FALSE((Request{"switch", "ib1+ib0", false}).concerns("ib0", "ib1"));
+}
+
+TEST_F(HaDocument, IsHealthyWhileTheStandbyIsFit)
+{
+    EXPECT_TRUE(isHealthy(document()));
+    EXPECT_TRUE(hasMetric("ipoib_ha_healthy{pair=\"ib0+ib1\"} 1"));
+    fail(Side::secondary);
+    EXPECT_FALSE(isHealthy(document()));
+    EXPECT_TRUE(hasMetric("ipoib_ha_healthy{pair=\"ib0+ib1\"} 0"));
+    EXPECT_TRUE(hasMetric("ipoib_ha_standby_fit{pair=\"ib0+ib1\"} 0"));
+    EXPECT_TRUE(hasMetric("ipoib_ha_works{pair=\"ib0+ib1\",interface=\"ib1\"} 0"));
+    EXPECT_FALSE(isHealthy({{"pairs", nlohmann::json::array()}}));
+}
+
+TEST_F(HaDocument, MetricsTellOfTheLastMove)
+{
+    EXPECT_EQ(metrics().find("last_move"), std::string::npos);
+    fail(Side::primary);
+    EXPECT_TRUE(hasMetric("ipoib_ha_moves_total{pair=\"ib0+ib1\"} 1"));
+    EXPECT_TRUE(hasMetric("ipoib_ha_active{pair=\"ib0+ib1\",interface=\"ib1\"} 1"));
+    EXPECT_TRUE(hasMetric("ipoib_ha_addresses{pair=\"ib0+ib1\"} 1"));
+    // Four minutes and what the failover itself took
+    const auto at = metrics().find("ipoib_ha_last_move_timestamp_seconds{");
+    ASSERT_NE(at, std::string::npos);
+    const double when = std::stod(metrics().substr(metrics().find("} ", at) + 2));
+    EXPECT_NEAR(when, 1'000'000 - 240, 1);
+}
+
+// The format wants help and type before the samples of a name, all of them together.
+TEST_F(HaDocument, MetricsOfOneNameStandTogether)
+{
+    fail(Side::primary);
+    std::istringstream lines(metrics());
+    std::set<std::string> seen;
+    std::string family;
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream words(line);
+        std::string first;
+        words >> first;
+        if (first == "#") {
+            std::string what;
+            std::string name;
+            words >> what >> name;
+            if (what == "HELP") {
+                EXPECT_TRUE(seen.insert(name).second) << name << " again";
+                family = name;
+            }
+            EXPECT_EQ(name, family) << line;
+        } else {
+            EXPECT_EQ(line.substr(0, line.find('{')), family) << line;
+        }
+    }
+    EXPECT_EQ(seen.size(), 9u);
+}
+
+TEST_F(HaDocument, ARefusedSwitchSaysWhy)
+{
+    EXPECT_EQ(world.pair->whyNotSwitched(), "");
+    fail(Side::secondary);
+    EXPECT_EQ(world.pair->whyNotSwitched(), "the port is down");
+    auto answer = document();
+    answer["pairs"][0]["switch"] = {
+        {"to", "ib1"}, {"why_not", world.pair->whyNotSwitched()}, {"dry_run", true}};
+    EXPECT_TRUE(isRefused(answer));
+    EXPECT_EQ(switchText(answer), "not switched to ib1: the port is down\n");
+    answer["pairs"][0]["switch"]["why_not"] = "";
+    EXPECT_FALSE(isRefused(answer));
+    EXPECT_EQ(switchText(answer), "would switch to ib1\n");
+}
+
+} // namespace
+} // namespace openipoib::ha
