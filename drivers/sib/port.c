@@ -298,10 +298,11 @@ static void timer_follow(struct sib_port *port, unsigned long now)
 {
 	unsigned long at = sib_link_deadline(&port->link, now);
 
+	sib_rc_timer_follow(port);
 	at = sib_trap_deadline(&port->sma, at);
 	if (port->phys_next != SIB_PHYS_NOP && time_before(port->phys_at, at))
 		at = port->phys_at;
-	at = sib_late_deadline(port, sib_rc_deadline(port, at));
+	at = sib_late_deadline(port, at);
 	if (port->tx_starved)
 		at = now + 1;
 	if (at - now >= MAX_JIFFY_OFFSET)
@@ -328,7 +329,7 @@ static void port_task(struct tasklet_struct *t)
 	port_rx(port, now);
 	sib_link_timer(&port->link, now);
 	sib_trap_run(&port->sma, now);
-	sib_rc_timers(port, now);
+	sib_rc_timers(port);
 	sib_late_run(port, now);
 	more = sib_tx_run(port, NULL, now);
 	copies_renew(port);
@@ -478,7 +479,6 @@ void sib_port_init(struct sib_port *port, __be64 guid)
 	spin_lock_init(&port->tx_lock);
 	INIT_LIST_HEAD(&port->tx_list);
 	INIT_LIST_HEAD(&port->loop_wait);
-	INIT_LIST_HEAD(&port->rc_timed);
 	INIT_LIST_HEAD(&port->late);
 	skb_queue_head_init(&port->rxq);
 	skb_queue_head_init(&port->loopq);
@@ -489,6 +489,7 @@ void sib_port_init(struct sib_port *port, __be64 guid)
 	port->copies_left = SIB_COPY_BUDGET;
 	tasklet_setup(&port->task, port_task);
 	timer_setup(&port->timer, port_timer, 0);
+	sib_rc_timer_init(port);
 	sib_sma_init(&port->sma, &sib_mad_sma_ops, guid);
 	sib_link_init(&port->link, &port_link_ops, &cfg);
 }
@@ -501,6 +502,7 @@ void sib_port_init(struct sib_port *port, __be64 guid)
  */
 void sib_port_cleanup(struct sib_port *port)
 {
+	sib_rc_timer_cleanup(port);
 	timer_shutdown_sync(&port->timer);
 	tasklet_kill(&port->task);
 	spin_lock_bh(&port->lock);

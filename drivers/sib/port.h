@@ -6,6 +6,7 @@
 #ifndef SIB_PORT_H
 #define SIB_PORT_H
 
+#include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 #include <linux/list.h>
 #include <linux/netdevice.h>
@@ -13,6 +14,7 @@
 #include <linux/skbuff.h>
 #include <linux/spinlock.h>
 #include <linux/timer.h>
+#include <linux/timerqueue.h>
 #include <linux/xarray.h>
 
 #include "link.h"
@@ -91,9 +93,8 @@ struct sib_stats {
  * @tx_list: QPs with something to send, QP0 first
  * @loop_wait: QPs that wait for room in @loopq; guarded by @tx_lock
  * @tx_starved: an allocation failed, try again with the next tick; guarded by @lock
- * @rc_timed: connected QPs with a deadline; guarded by @lock
- * @rc_at: jiffies of the earliest, or before; valid if there are any; guarded by
- *	@lock
+ * @rc_timed: connected QPs with a deadline, by that time or one before; guarded by @lock
+ * @rc_timer: schedules @task at the first of these, or before; started with @lock held
  * @late: QPs in error to which a process may still post; guarded by @lock
  * @late_at: jiffies when they are looked at; valid if there are any; guarded by
  *	@lock
@@ -139,8 +140,8 @@ struct sib_port {
 	struct list_head tx_list;
 	struct list_head loop_wait;
 	bool tx_starved;
-	struct list_head rc_timed;
-	unsigned long rc_at;
+	struct timerqueue_head rc_timed;
+	struct hrtimer rc_timer;
 	struct list_head late;
 	unsigned long late_at;
 	struct xarray qps;

@@ -40,6 +40,8 @@ enum sib_handler {
  * @max_srq_sge: pieces of one in a shared receive queue
  * @mtu_cap: largest MTU (enum ib_mtu)
  * @vectors: completion vectors, at most SIB_VECTORS_MAX
+ * @ack_min_ms: how long [ms] a connection waits for an acknowledgment at least, whatever its
+ *	queue pair says
  * @handler: where completion handlers are called
  * @csum: IP checksums are made and checked (IB_DEVICE_UD_IP_CSUM)
  * @lso: long TCP segments are cut (IBK_UD_TSO)
@@ -63,6 +65,7 @@ struct sib_profile {
 	u32 max_mcast;
 	u32 max_mcast_qp;
 	u32 sq_blocks;
+	u16 ack_min_ms;
 	u8 max_send_sge;
 	u8 max_recv_sge;
 	u8 max_srq_sge;

@@ -7,12 +7,13 @@
  *
  * It knows neither devices nor timers nor where memory is: packets leave, and
  * memory is read and written, through &struct sib_rc_ops, time comes in as @now
- * (jiffies), and the owner calls sib_rc_timer() when @deadline has come. All
+ * (of CLOCK_MONOTONIC), and the owner calls sib_rc_timer() when @deadline has come. All
  * functions on one &struct sib_rc must be serialised by its owner; none sleeps.
  */
 #ifndef SIB_RC_H
 #define SIB_RC_H
 
+#include <linux/ktime.h>
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
@@ -119,7 +120,7 @@ struct sib_rc_ops {
  * struct sib_rc_cfg - attributes of the connection
  * @uc: unreliable connected
  * @pmtu: path MTU, bytes
- * @timeout: jiffies to wait for an acknowledgment, 0 for ever
+ * @timeout: how long [ns] to wait for an acknowledgment, 0 for ever
  * @retry_cnt: times to try again without progress
  * @rnr_retry: times to try again for want of a receive request, 7 for ever
  * @rnr_timer: code the peer is told in RNR NAKs
@@ -131,7 +132,7 @@ struct sib_rc_ops {
 struct sib_rc_cfg {
 	bool uc;
 	u16 pmtu;
-	unsigned long timeout;
+	u64 timeout;
 	u8 retry_cnt;
 	u8 rnr_retry;
 	u8 rnr_timer;
@@ -278,7 +279,7 @@ struct sib_rc_stats {
  * @req: requester and completer
  * @resp: responder
  * @armed: sib_rc_timer() is to be called at @deadline
- * @deadline: jiffies
+ * @deadline: when
  *
  * Guarded by the owner's serialisation.
  */
@@ -289,20 +290,20 @@ struct sib_rc {
 	struct sib_rc_req req;
 	struct sib_rc_resp resp;
 	bool armed;
-	unsigned long deadline;
+	ktime_t deadline;
 };
 
 /* rc_req.c */
 void sib_rc_reset(struct sib_rc *rc);
 void sib_rc_start_resp(struct sib_rc *rc, u32 rq_psn);
 void sib_rc_start_req(struct sib_rc *rc, u32 sq_psn);
-int sib_rc_run(struct sib_rc *rc, int budget, bool drain, unsigned long now);
-void sib_rc_timer(struct sib_rc *rc, unsigned long now);
+int sib_rc_run(struct sib_rc *rc, int budget, bool drain, ktime_t now);
+void sib_rc_timer(struct sib_rc *rc, ktime_t now);
 bool sib_rc_drained(struct sib_rc *rc);
 
 /* rc_comp.c */
 void sib_rc_response(struct sib_rc *rc, const struct sib_pkt *pkt, const void *payload,
-		     unsigned long now);
+		     ktime_t now);
 
 /* rc_resp.c */
 void sib_rc_request(struct sib_rc *rc, const struct sib_pkt *pkt, const void *payload);
@@ -312,8 +313,8 @@ int sib_rc_resp_run(struct sib_rc *rc, int budget);
 void sib_rc_reap(struct sib_rc *rc);
 void sib_rc_fail(struct sib_rc *rc, enum ib_wc_status status);
 void sib_rc_retry(struct sib_rc *rc);
-void sib_rc_rnr(struct sib_rc *rc, u8 code, unsigned long now);
-void sib_rc_arm(struct sib_rc *rc, unsigned long now);
+void sib_rc_rnr(struct sib_rc *rc, u8 code, ktime_t now);
+void sib_rc_arm(struct sib_rc *rc, ktime_t now);
 
 static inline bool sib_rc_is_read(enum ib_wr_opcode op)
 {
@@ -350,6 +351,21 @@ static inline u32 sib_rc_packets(const struct sib_rc *rc, u32 len)
 static inline u32 sib_rc_code_value(u8 code)
 {
 	return code < 2 ? code : (code & 1 ? 3U : 2U) << (code / 2 - 1);
+}
+
+/* How long [ns] to wait for a receive request of the peer, by the code in its RNR NAK */
+static inline u64 sib_rc_rnr_wait(u8 code)
+{
+	return 10ULL * NSEC_PER_USEC * (code ? sib_rc_code_value(code) : 65536);
+}
+
+/*
+ * How long [ns] to wait for an acknowledgment, by a code of 5 bits: 4.096 us times 2^code, and
+ * for ever with 0 (IBA vol. 1, 9.7.6.1.3); but at least @min_ms.
+ */
+static inline u64 sib_rc_ack_wait(u8 code, u32 min_ms)
+{
+	return code ? max(4096ULL << (code & 31), (u64)min_ms * NSEC_PER_MSEC) : 0;
 }
 
 #endif /* SIB_RC_H */

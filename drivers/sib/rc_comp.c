@@ -47,7 +47,7 @@ static struct sib_swqe *oldest(struct sib_rc *rc)
 }
 
 /* Everything before @psn has arrived. */
-static void progress(struct sib_rc *rc, u32 psn, unsigned long now)
+static void progress(struct sib_rc *rc, u32 psn, ktime_t now)
 {
 	struct sib_rc_req *req = &rc->req;
 	struct sib_swqe *wqe;
@@ -76,7 +76,7 @@ static void progress(struct sib_rc *rc, u32 psn, unsigned long now)
  * Take everything before @psn as acknowledged, up to the first READ or atomic that
  * waits for its result. Returns whether @psn was reached.
  */
-static bool advance(struct sib_rc *rc, u32 psn, unsigned long now)
+static bool advance(struct sib_rc *rc, u32 psn, ktime_t now)
 {
 	struct sib_swqe *wqe;
 	u32 to = psn, i;
@@ -136,7 +136,7 @@ static enum ib_wc_status nak_status(u8 nak)
 }
 
 /* The peer refuses the request with this PSN. */
-static void refused(struct sib_rc *rc, const struct sib_pkt *pkt, unsigned long now)
+static void refused(struct sib_rc *rc, const struct sib_pkt *pkt, ktime_t now)
 {
 	u8 kind = SIB_AETH_KIND(pkt->syndrome), value = SIB_AETH_VALUE(pkt->syndrome);
 
@@ -163,7 +163,7 @@ static void refused(struct sib_rc *rc, const struct sib_pkt *pkt, unsigned long 
 	}
 }
 
-static void take_ack(struct sib_rc *rc, const struct sib_pkt *pkt, s32 diff, unsigned long now)
+static void take_ack(struct sib_rc *rc, const struct sib_pkt *pkt, s32 diff, ktime_t now)
 {
 	bool complete;
 
@@ -190,7 +190,7 @@ static void take_ack(struct sib_rc *rc, const struct sib_pkt *pkt, s32 diff, uns
 }
 
 static void take_read(struct sib_rc *rc, struct sib_swqe *wqe, const struct sib_pkt *pkt,
-		      const void *payload, unsigned long now)
+		      const void *payload, ktime_t now)
 {
 	u32 off = ((rc->req.una - wqe->rc.psn) & SIB_PSN_MASK) * rc->cfg.pmtu;
 	struct sib_rc_mem mem = { .swqe = wqe, .skip = off };
@@ -217,7 +217,7 @@ static void take_read(struct sib_rc *rc, struct sib_swqe *wqe, const struct sib_
 }
 
 static void take_atomic(struct sib_rc *rc, struct sib_swqe *wqe, const struct sib_pkt *pkt,
-			unsigned long now)
+			ktime_t now)
 {
 	if (!sib_rc_is_atomic(wqe->opcode)) {
 		sib_rc_fail(rc, IB_WC_BAD_RESP_ERR);
@@ -235,7 +235,7 @@ static void take_atomic(struct sib_rc *rc, struct sib_swqe *wqe, const struct si
 
 /* The result of the READ or atomic request with this PSN */
 static void take_result(struct sib_rc *rc, const struct sib_pkt *pkt, const void *payload,
-			s32 diff, unsigned long now)
+			s32 diff, ktime_t now)
 {
 	struct sib_swqe *wqe;
 	bool complete;
@@ -273,13 +273,13 @@ static void take_result(struct sib_rc *rc, const struct sib_pkt *pkt, const void
  * @rc: RC QP
  * @pkt: its headers, the opcode one of a response
  * @payload: for &sib_rc_ops.place
- * @now: jiffies
+ * @now: the time
  *
  * What nobody waits for is dropped, as is all before the QP may send. The QP may
  * be in error when this returns.
  */
 void sib_rc_response(struct sib_rc *rc, const struct sib_pkt *pkt, const void *payload,
-		     unsigned long now)
+		     ktime_t now)
 {
 	struct sib_rc_req *req = &rc->req;
 	s32 diff = sib_psn_diff(pkt->psn, req->una);

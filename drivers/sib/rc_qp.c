@@ -3,9 +3,8 @@
  * Connected queue pairs: what joins the engine of rc.h to the queues, the memory,
  * the port and the clock.
  *
- * All of it runs in the port context. A QP with a timer is on a list of the port,
- * which knows the earliest deadline; that one may be early, since most timers are
- * restarted long before they expire.
+ * All of it runs in the port context. A QP with a deadline is in a queue of the port
+ * (rc_timer.c), at that time or before.
  */
 #include <linux/slab.h>
 
@@ -18,7 +17,7 @@
  * struct sib_rc_qp - engine of a queue pair
  * @rc: the engine
  * @qp: the queue pair
- * @timed: link in port->rc_timed while the engine has a deadline
+ * @timed: in port->rc_timed while the engine has a deadline
  * @frame: number of the frame that took the last packet which went to the cable
  * @session: of the link at that time, 0 if none did
  * @established: the consumer was told that the peer sends
@@ -28,7 +27,7 @@
 struct sib_rc_qp {
 	struct sib_rc rc;
 	struct sib_qp *qp;
-	struct list_head timed;
+	struct timerqueue_node timed;
 	u32 frame;
 	u32 session;
 	bool established;
@@ -199,14 +198,10 @@ static const struct sib_rc_ops rc_ops = {
 static void settle(struct sib_port *port, struct sib_rc_qp *r)
 {
 	lockdep_assert_held(&port->lock);
-	if (!r->rc.armed) {
-		list_del_init(&r->timed);
-		return;
-	}
-	if (list_empty(&port->rc_timed) || time_before(r->rc.deadline, port->rc_at))
-		port->rc_at = r->rc.deadline;
-	if (list_empty(&r->timed))
-		list_add_tail(&r->timed, &port->rc_timed);
+	if (r->rc.armed)
+		sib_rc_timer_set(port, &r->timed, r->rc.deadline);
+	else
+		sib_rc_timer_stop(port, &r->timed);
 }
 
 /**
@@ -225,7 +220,7 @@ int sib_rc_create(struct sib_qp *qp)
 	r->rc.stats = &qp_to_port(qp)->rc_stats;
 	r->rc.cfg.uc = qp->ibqp.qp_type == IB_QPT_UC;
 	r->qp = qp;
-	INIT_LIST_HEAD(&r->timed);
+	timerqueue_init(&r->timed);
 	qp->rc = r;
 	return 0;
 }
@@ -242,26 +237,19 @@ void sib_rc_destroy(struct sib_qp *qp)
 	if (!qp->rc)
 		return;
 	r = qp->rc;
-	lockdep_assert_held(&qp_to_port(qp)->lock);
-	list_del_init(&r->timed);
+	sib_rc_timer_stop(qp_to_port(qp), &r->timed);
 	qp->rc = NULL;
 	kfree(r);
-}
-
-/* An attribute of 5 bits in jiffies: 4.096 us times 2^code, 0 is for ever */
-static unsigned long ack_timeout(u8 code)
-{
-	/* IBA lets it be up to four times as long; nothing is in a hurry */
-	return code ? 2 * nsecs_to_jiffies(4096ULL << (code & 31)) + 2 : 0;
 }
 
 static void configure(struct sib_qp *qp)
 {
 	struct sib_rc_cfg *cfg = &qp->rc->rc.cfg;
+	const struct sib_profile *profile = to_sib(qp->ibqp.device)->profile;
 	const struct ib_qp_attr *attr = &qp->attr;
 
 	cfg->pmtu = ib_mtu_enum_to_int(attr->path_mtu);
-	cfg->timeout = ack_timeout(attr->timeout);
+	cfg->timeout = sib_rc_ack_wait(attr->timeout, profile->ack_min_ms);
 	cfg->retry_cnt = attr->retry_cnt;
 	cfg->rnr_retry = attr->rnr_retry;
 	cfg->rnr_timer = attr->min_rnr_timer & 0x1F;
@@ -388,7 +376,7 @@ void sib_rc_recv(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt 
 	if (!admit(port, qp, pkt))
 		return;
 	if (sib_rc_is_response(pkt->opcode)) {
-		sib_rc_response(&r->rc, pkt, &payload, jiffies);
+		sib_rc_response(&r->rc, pkt, &payload, ktime_get());
 	} else {
 		if (qp->attr.qp_state == IB_QPS_RTR && !r->established)
 			established(r);
@@ -401,18 +389,17 @@ void sib_rc_recv(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt 
  * sib_rc_send - send what a QP has, responses first
  * @port: the port, locked
  * @qp: QP of a connected service that is not in error
- * @now: jiffies
  * @more: set if it may have more to send
  *
  * Return: packets sent, or -EAGAIN, -EBUSY or -ENOMEM as sib_xmit().
  */
-int sib_rc_send(struct sib_port *port, struct sib_qp *qp, unsigned long now, bool *more)
+int sib_rc_send(struct sib_port *port, struct sib_qp *qp, bool *more)
 {
 	struct sib_rc_qp *r = qp->rc;
 	int n;
 
 	lockdep_assert_held(&port->lock);
-	n = sib_rc_run(&r->rc, RUN_BUDGET, qp->attr.qp_state == IB_QPS_SQD, now);
+	n = sib_rc_run(&r->rc, RUN_BUDGET, qp->attr.qp_state == IB_QPS_SQD, ktime_get());
 	*more = n == RUN_BUDGET;
 	settle(port, r);
 	return n;
@@ -440,10 +427,10 @@ static bool under_way(const struct sib_port *port, const struct sib_rc_qp *r)
 	return link->rx_held || !sib_seq_before(r->frame, link->tx_una);
 }
 
-static void expired(struct sib_port *port, struct sib_rc_qp *r, unsigned long now)
+static void expired(struct sib_port *port, struct sib_rc_qp *r, ktime_t now)
 {
 	if (!r->rc.req.rnr_wait && under_way(port, r))
-		r->rc.deadline = now + r->rc.cfg.timeout;
+		sib_rc_arm(&r->rc, now);
 	else
 		sib_rc_timer(&r->rc, now);
 }
@@ -451,33 +438,23 @@ static void expired(struct sib_port *port, struct sib_rc_qp *r, unsigned long no
 /**
  * sib_rc_timers - do what is due
  * @port: the port, locked
- * @now: jiffies
+ *
+ * Context: the port's tasklet.
  */
-void sib_rc_timers(struct sib_port *port, unsigned long now)
+void sib_rc_timers(struct sib_port *port)
 {
-	struct sib_rc_qp *r, *next;
+	struct timerqueue_node *node;
+	struct sib_rc_qp *r;
+	ktime_t now;
 
 	lockdep_assert_held(&port->lock);
-	if (list_empty(&port->rc_timed) || time_before(now, port->rc_at))
+	if (!timerqueue_getnext(&port->rc_timed))
 		return;
-	port->rc_at = now + MAX_JIFFY_OFFSET;
-	list_for_each_entry_safe(r, next, &port->rc_timed, timed) {
-		if (!time_before(now, r->rc.deadline))
+	now = ktime_get();
+	while ((node = sib_rc_timer_take(port, now))) {
+		r = container_of(node, struct sib_rc_qp, timed);
+		if (!ktime_before(now, r->rc.deadline))
 			expired(port, r, now);
 		settle(port, r);
 	}
-}
-
-/**
- * sib_rc_deadline - when sib_rc_timers() is to be called
- * @port: the port, locked
- * @until: jiffies
- *
- * Return: @until, or something earlier.
- */
-unsigned long sib_rc_deadline(const struct sib_port *port, unsigned long until)
-{
-	if (list_empty(&port->rc_timed) || !time_before(port->rc_at, until))
-		return until;
-	return port->rc_at;
 }

@@ -16,14 +16,14 @@
 /**
  * sib_rc_arm - (re)start the acknowledgment timer, or stop it
  * @rc: the QP
- * @now: jiffies
+ * @now: the time
  */
-void sib_rc_arm(struct sib_rc *rc, unsigned long now)
+void sib_rc_arm(struct sib_rc *rc, ktime_t now)
 {
 	if (rc->req.rnr_wait)
 		return;
 	rc->armed = rc->req.una != rc->req.max && rc->cfg.timeout;
-	rc->deadline = now + rc->cfg.timeout;
+	rc->deadline = ktime_add_ns(now, rc->cfg.timeout);
 }
 
 /**
@@ -115,12 +115,11 @@ void sib_rc_retry(struct sib_rc *rc)
  * sib_rc_rnr - the peer has no receive request: wait as long as it says
  * @rc: the QP; everything before the packet concerned is acknowledged
  * @code: timer code
- * @now: jiffies
+ * @now: the time
  */
-void sib_rc_rnr(struct sib_rc *rc, u8 code, unsigned long now)
+void sib_rc_rnr(struct sib_rc *rc, u8 code, ktime_t now)
 {
 	struct sib_rc_req *req = &rc->req;
-	u32 us = 10 * (code ? sib_rc_code_value(code) : 65536);
 
 	if (!req->rnr) {
 		sib_rc_fail(rc, IB_WC_RNR_RETRY_EXC_ERR);
@@ -131,17 +130,17 @@ void sib_rc_rnr(struct sib_rc *rc, u8 code, unsigned long now)
 	go_back(rc);
 	req->rnr_wait = true;
 	rc->armed = true;
-	rc->deadline = now + usecs_to_jiffies(us) + 1;
+	rc->deadline = ktime_add_ns(now, sib_rc_rnr_wait(code));
 }
 
 /**
  * sib_rc_timer - the deadline has come
  * @rc: the QP
- * @now: jiffies
+ * @now: the time
  */
-void sib_rc_timer(struct sib_rc *rc, unsigned long now)
+void sib_rc_timer(struct sib_rc *rc, ktime_t now)
 {
-	if (!rc->armed || time_before(now, rc->deadline))
+	if (!rc->armed || ktime_before(now, rc->deadline))
 		return;
 	rc->armed = false;
 	if (rc->req.rnr_wait) {
@@ -348,7 +347,7 @@ static bool must_wait(struct sib_rc *rc, const struct sib_swqe *wqe)
 
 /* The packet is on its way. */
 static void sent(struct sib_rc *rc, struct sib_swqe *wqe, const struct sib_pkt *pkt, u32 n,
-		 unsigned long now)
+		 ktime_t now)
 {
 	struct sib_rc_req *req = &rc->req;
 
@@ -371,7 +370,7 @@ static void sent(struct sib_rc *rc, struct sib_swqe *wqe, const struct sib_pkt *
 }
 
 /* Send the next packet of a started request. Returns 1, or the errno of @send. */
-static int send_next(struct sib_rc *rc, struct sib_swqe *wqe, unsigned long now)
+static int send_next(struct sib_rc *rc, struct sib_swqe *wqe, ktime_t now)
 {
 	struct sib_rc_req *req = &rc->req;
 	struct sib_rc_mem mem = {
@@ -396,7 +395,7 @@ static int send_next(struct sib_rc *rc, struct sib_swqe *wqe, unsigned long now)
  * Do the next thing the send queue asks for: 1 if something was done, 0 if there
  * is nothing to do for now, or the errno of @send.
  */
-static int step(struct sib_rc *rc, bool drain, unsigned long now)
+static int step(struct sib_rc *rc, bool drain, ktime_t now)
 {
 	struct sib_rc_req *req = &rc->req;
 	struct sib_swqe *wqe = req->on ? rc->ops->wqe(rc, req->cur) : NULL;
@@ -419,12 +418,12 @@ static int step(struct sib_rc *rc, bool drain, unsigned long now)
  * @rc: the QP
  * @budget: packets at most
  * @drain: begin no request that has not begun yet (SQD)
- * @now: jiffies
+ * @now: the time
  *
  * Return: how much was done, @budget if there may be more to do, or the errno of
  * &sib_rc_ops.send with which it ended.
  */
-int sib_rc_run(struct sib_rc *rc, int budget, bool drain, unsigned long now)
+int sib_rc_run(struct sib_rc *rc, int budget, bool drain, ktime_t now)
 {
 	int n = sib_rc_resp_run(rc, budget), ret;
 

@@ -366,10 +366,17 @@ void sib_rc_modified(struct sib_port *port, struct sib_qp *qp, enum ib_qp_state 
 void sib_rc_query(struct sib_qp *qp, struct ib_qp_attr *attr);
 void sib_rc_recv(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt *pkt,
 		 struct sk_buff *skb, unsigned int off);
-int sib_rc_send(struct sib_port *port, struct sib_qp *qp, unsigned long now, bool *more);
+int sib_rc_send(struct sib_port *port, struct sib_qp *qp, bool *more);
 bool sib_rc_is_drained(struct sib_qp *qp);
-void sib_rc_timers(struct sib_port *port, unsigned long now);
-unsigned long sib_rc_deadline(const struct sib_port *port, unsigned long until);
+void sib_rc_timers(struct sib_port *port);
+
+/* rc_timer.c */
+void sib_rc_timer_init(struct sib_port *port);
+void sib_rc_timer_cleanup(struct sib_port *port);
+void sib_rc_timer_set(struct sib_port *port, struct timerqueue_node *node, ktime_t at);
+void sib_rc_timer_stop(struct sib_port *port, struct timerqueue_node *node);
+struct timerqueue_node *sib_rc_timer_take(struct sib_port *port, ktime_t now);
+void sib_rc_timer_follow(struct sib_port *port);
 
 /* qp.c */
 int sib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata);

@@ -342,10 +342,10 @@ static void sq_drained(struct sib_qp *qp)
 }
 
 /* Connected QPs send responses as well, in states where they send no requests. */
-static int run_connected(struct sib_port *port, struct sib_qp *qp, unsigned long now)
+static int run_connected(struct sib_port *port, struct sib_qp *qp)
 {
 	bool more;
-	int n = sib_rc_send(port, qp, now, &more);
+	int n = sib_rc_send(port, qp, &more);
 
 	if (qp->attr.qp_state == IB_QPS_SQD && qp->attr.en_sqd_async_notify &&
 	    sib_rc_is_drained(qp))
@@ -408,7 +408,7 @@ static int run_qp(struct sib_port *port, struct sib_qp *qp, unsigned long now)
 	}
 	if (qp->attr.qp_state == IB_QPS_ERR || qp->attr.qp_state == IB_QPS_SQE)
 		return sib_qp_flush(port, qp);
-	return qp->rc ? run_connected(port, qp, now) : run_datagram(port, qp, now);
+	return qp->rc ? run_connected(port, qp) : run_datagram(port, qp, now);
 }
 
 /* The QP whose process is here need not queue up if nobody waits. */

@@ -39,6 +39,8 @@ static void limits(struct kunit *test)
 		KUNIT_EXPECT_GE(test, (int)profile->mtu_cap, (int)IB_MTU_2048);
 		KUNIT_EXPECT_LE(test, (int)profile->mtu_cap, (int)IB_MTU_4096);
 		KUNIT_EXPECT_EQ(test, !profile->max_srq, !profile->max_srq_sge);
+		/* a peer has to be able to answer before it is asked again */
+		KUNIT_EXPECT_GE(test, (int)profile->ack_min_ms, 20);
 		/* a CQ of the advertised size has to be possible */
 		if (profile->cqe_pow2)
 			KUNIT_EXPECT_TRUE(test, is_power_of_2(profile->max_cqe + 1));
@@ -73,11 +75,23 @@ static void blocks(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, sib_profile_sends_fit(mlx5, &cap));
 }
 
+/* What the HCAs wait for an acknowledgment when a queue pair asks for less */
+static void ack_floors(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, sib_rc_ack_wait(10, sib_profile_find("mlx4")->ack_min_ms),
+			500 * (u64)NSEC_PER_MSEC);
+	KUNIT_EXPECT_EQ(test, sib_rc_ack_wait(10, sib_profile_find("mlx5")->ack_min_ms),
+			30 * (u64)NSEC_PER_MSEC);
+	KUNIT_EXPECT_EQ(test, sib_rc_ack_wait(14, sib_profile_find("mlx5")->ack_min_ms),
+			67108864ULL);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(names),
 	KUNIT_CASE(limits),
 	KUNIT_CASE(parameter),
 	KUNIT_CASE(blocks),
+	KUNIT_CASE(ack_floors),
 	{}
 };
 

@@ -5,24 +5,51 @@
  */
 #include "sib_rc_req_world.h"
 
+/* A code, the time [ns] that it stands for (IBA vol. 1, table 45) */
+struct wait {
+	u8 code;
+	u64 ns;
+};
+
+static const struct wait waits[] = {
+	{ 1, 10 * NSEC_PER_USEC },
+	{ 2, 20 * NSEC_PER_USEC },
+	{ 3, 30 * NSEC_PER_USEC },
+	{ 4, 40 * NSEC_PER_USEC },
+	{ 5, 60 * NSEC_PER_USEC },
+	{ 12, 640 * NSEC_PER_USEC },
+	{ 13, 960 * NSEC_PER_USEC },
+	{ 31, 491520 * NSEC_PER_USEC },
+	{ 0, 655360 * NSEC_PER_USEC },	/* the longest */
+};
+
+static void wait_desc(const struct wait *w, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "code %u", w->code);
+}
+
+KUNIT_ARRAY_PARAM(waits, waits, wait_desc);
+
+/* Nothing is sent before the time that the peer wants, and all at that time. */
 static void rnr(struct kunit *test)
 {
+	const struct wait *w = test->param_value;
 	struct end *e = start_end(test);
-	unsigned long wait = usecs_to_jiffies(640) + 1;
 	int i;
 
 	post(e, IB_WR_SEND, 0, 300);
 	run(e);
 	for (i = 0; i < 3; i++) {
 		flush(e);
-		aeth(e, SIB_OP_ACK, at(0), SIB_AETH_RNR | 12, 0);
-		KUNIT_EXPECT_EQ(test, e->rc.deadline - e->now, wait);
+		aeth(e, SIB_OP_ACK, at(0), SIB_AETH_RNR | w->code, 0);
+		KUNIT_EXPECT_EQ(test, (u64)(e->rc.deadline - e->now), w->ns);
+		later(e, w->ns - 1);
 		expect_nothing(e);
-		later(e, wait);
+		later(e, 1);
 		expect(e, SIB_OP_SEND_FIRST, at(0));
 		expect(e, SIB_OP_SEND_LAST, at(1));
 	}
-	aeth(e, SIB_OP_ACK, at(0), SIB_AETH_RNR | 12, 0);
+	aeth(e, SIB_OP_ACK, at(0), SIB_AETH_RNR | w->code, 0);
 	done(e, 1, IB_WC_RNR_RETRY_EXC_ERR);
 }
 
@@ -38,12 +65,9 @@ static void rnr_for_ever(struct kunit *test)
 	run(e);
 	for (i = 0; i < 30; i++) {
 		flush(e);
-		/* code 0 is the longest time */
-		aeth(e, SIB_OP_ACK, at(1), SIB_AETH_RNR | 0, 0);
+		aeth(e, SIB_OP_ACK, at(1), SIB_AETH_RNR | 1, 0);
 		done(e, 1, IB_WC_SUCCESS);
-		later(e, usecs_to_jiffies(655360));
-		expect_nothing(e);
-		later(e, 1);
+		later(e, 10 * NSEC_PER_USEC);
 		expect(e, SIB_OP_SEND_ONLY, at(1));
 	}
 	ack(e, at(1));
@@ -427,7 +451,7 @@ static void random_responses(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(rnr),
+	KUNIT_CASE_PARAM(rnr, waits_gen_params),
 	KUNIT_CASE(rnr_for_ever),
 	KUNIT_CASE_PARAM(refused_request, refusals_gen_params),
 	KUNIT_CASE(ended_with_requests_left),

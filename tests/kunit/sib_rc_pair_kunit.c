@@ -195,12 +195,12 @@ static bool idle(struct end *e)
 static void wait(void)
 {
 	struct end *a = world.side[0].e, *b = world.side[1].e;
-	unsigned long at;
+	ktime_t at;
 
 	KUNIT_ASSERT_TRUE(world.test, a->rc.armed || b->rc.armed);
 	if (!b->rc.armed)
 		at = a->rc.deadline;
-	else if (!a->rc.armed || time_before(b->rc.deadline, a->rc.deadline))
+	else if (!a->rc.armed || ktime_before(b->rc.deadline, a->rc.deadline))
 		at = b->rc.deadline;
 	else
 		at = a->rc.deadline;

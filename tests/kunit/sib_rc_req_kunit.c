@@ -159,6 +159,20 @@ static void progress_restores_retries(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, e->stats.timeout, 19ULL);
 }
 
+/* What a queue pair asks for (IBA vol. 1, 9.7.6.1.3), and HCAs that wait longer */
+static void ack_times(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, sib_rc_ack_wait(0, 0), 0ULL);
+	KUNIT_EXPECT_EQ(test, sib_rc_ack_wait(0, 500), 0ULL);
+	KUNIT_EXPECT_EQ(test, sib_rc_ack_wait(1, 0), 8192ULL);
+	KUNIT_EXPECT_EQ(test, sib_rc_ack_wait(14, 0), 67108864ULL);
+	KUNIT_EXPECT_EQ(test, sib_rc_ack_wait(31, 0), 8796093022208ULL);
+	KUNIT_EXPECT_EQ(test, sib_rc_ack_wait(1, 30), 30000000ULL);
+	KUNIT_EXPECT_EQ(test, sib_rc_ack_wait(14, 30), 67108864ULL);
+	KUNIT_EXPECT_EQ(test, sib_rc_ack_wait(14, 500), 500000000ULL);
+	KUNIT_EXPECT_EQ(test, sib_rc_ack_wait(31, 500), 8796093022208ULL);
+}
+
 static void no_timeout(struct kunit *test)
 {
 	struct end *e = start_end(test);
@@ -426,6 +440,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(coalesced),
 	KUNIT_CASE(timeout_and_retry_count),
 	KUNIT_CASE(progress_restores_retries),
+	KUNIT_CASE(ack_times),
 	KUNIT_CASE(no_timeout),
 	KUNIT_CASE(read_in_parts),
 	KUNIT_CASE(read_limit_and_fence),

@@ -57,9 +57,9 @@ static void __maybe_unused read_response(struct end *e, u8 opcode, u32 psn, u32 
 	run(e);
 }
 
-static void __maybe_unused later(struct end *e, unsigned long jiffies)
+static void __maybe_unused later(struct end *e, u64 ns)
 {
-	e->now += jiffies;
+	e->now = ktime_add_ns(e->now, ns);
 	sib_rc_timer(&e->rc, e->now);
 	run(e);
 }

@@ -23,7 +23,7 @@
 #define LKEY		0x111
 #define RKEY		0x222
 #define VA		0x7F0000000000ULL
-#define START		(INITIAL_JIFFIES - 500)	/* jiffies wrap meanwhile */
+#define START		(3600 * NSEC_PER_SEC)
 
 struct packet {
 	struct list_head list;
@@ -35,7 +35,7 @@ struct end {
 	struct kunit *test;
 	struct sib_rc rc;
 	struct sib_rc_stats stats;
-	unsigned long now;
+	ktime_t now;
 	u8 *mem;
 	struct sib_swqe *sq[SQ_LEN];
 	u32 sq_head;

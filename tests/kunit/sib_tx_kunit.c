@@ -75,7 +75,7 @@ bool sib_qp_recv_is_spoilt(struct sib_qp *qp)
 	return false;
 }
 
-int sib_rc_send(struct sib_port *port, struct sib_qp *qp, unsigned long now, bool *more)
+int sib_rc_send(struct sib_port *port, struct sib_qp *qp, bool *more)
 {
 	return 0;
 }
