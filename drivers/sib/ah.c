@@ -15,14 +15,18 @@
  */
 int sib_av_fill(struct sib_av *av, const struct rdma_ah_attr *attr)
 {
+	u32 dlid = rdma_ah_get_dlid(attr);
 	const struct ib_global_route *grh;
 	struct sib_av new = {
-		.dlid = rdma_ah_get_dlid(attr),
+		.dlid = dlid,
 		.sl = rdma_ah_get_sl(attr) & 0xF,
 		.path_bits = rdma_ah_get_path_bits(attr),
 	};
 
-	if (attr->type != RDMA_AH_ATTR_TYPE_IB || !new.dlid)
+	/* Omni-Path's have more bits, of which the link has 16 */
+	if (attr->type != RDMA_AH_ATTR_TYPE_IB && attr->type != RDMA_AH_ATTR_TYPE_OPA)
+		return -EINVAL;
+	if (!dlid || dlid > U16_MAX)
 		return -EINVAL;
 	if (rdma_ah_get_ah_flags(attr) & IB_AH_GRH) {
 		grh = rdma_ah_read_grh(attr);

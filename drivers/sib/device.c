@@ -51,7 +51,7 @@ static int sib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr
 	attr->atomic_cap = IB_ATOMIC_HCA;
 	attr->max_fast_reg_page_list_len = SIB_MAX_FAST_REG;
 	attr->local_ca_ack_delay = SIB_ACK_DELAY;
-	attr->max_pkeys = SIB_NUM_PKEYS;
+	attr->max_pkeys = profile->pkeys;
 	attr->max_mcast_grp = max[SIB_KIND_MCAST];
 	attr->max_mcast_qp_attach = profile->max_mcast_qp;
 	attr->max_total_mcast_qp_attach = attr->max_mcast_grp * profile->max_mcast_qp;
@@ -60,6 +60,7 @@ static int sib_query_device(struct ib_device *ibdev, struct ib_device_attr *attr
 
 static int sib_query_port(struct ib_device *ibdev, u32 port_num, struct ib_port_attr *attr)
 {
+	const struct sib_profile *profile = to_sib(ibdev)->profile;
 	struct sib_sma *sma = &to_sib(ibdev)->port.sma;
 	unsigned long flags;
 
@@ -79,8 +80,9 @@ static int sib_query_port(struct ib_device *ibdev, u32 port_num, struct ib_port_
 	attr->max_mtu = sma->mtu_cap;
 	attr->active_mtu = sma->mtu;
 	spin_unlock_irqrestore(&sma->lock, flags);
+	attr->phys_mtu = profile->phys_mtu;
 	attr->max_msg_sz = SIB_MAX_MSG;
-	attr->pkey_tbl_len = SIB_NUM_PKEYS;
+	attr->pkey_tbl_len = profile->pkeys;
 	attr->gid_tbl_len = SIB_NUM_GUIDS;
 	attr->active_width = IB_WIDTH_4X;
 	attr->active_speed = IB_SPEED_QDR;
@@ -136,7 +138,7 @@ static int sib_query_gid(struct ib_device *ibdev, u32 port_num, int index, union
 
 static int sib_query_pkey(struct ib_device *ibdev, u32 port_num, u16 index, u16 *pkey)
 {
-	if (index >= SIB_NUM_PKEYS)
+	if (index >= to_sib(ibdev)->profile->pkeys)
 		return -EINVAL;
 	*pkey = READ_ONCE(to_sib(ibdev)->port.sma.pkeys[index]);
 	return 0;
@@ -145,9 +147,15 @@ static int sib_query_pkey(struct ib_device *ibdev, u32 port_num, u16 index, u16 
 static int sib_get_port_immutable(struct ib_device *ibdev, u32 port_num,
 				  struct ib_port_immutable *immutable)
 {
+	const struct sib_profile *profile = to_sib(ibdev)->profile;
+
 	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_IB;
 	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
-	immutable->pkey_tbl_len = SIB_NUM_PKEYS;
+	if (profile->opa) {
+		immutable->core_cap_flags = RDMA_CORE_PORT_INTEL_OPA | RDMA_CORE_CAP_OPA_AH;
+		immutable->max_mad_size = OPA_MGMT_MAD_SIZE;
+	}
+	immutable->pkey_tbl_len = profile->pkeys;
 	immutable->gid_tbl_len = SIB_NUM_GUIDS;
 	return 0;
 }
@@ -323,6 +331,7 @@ void sib_device_init(struct sib_dev *dev, const char *name, __be64 guid)
 	sib_mem_init(&dev->mem);
 	sib_limit_init(&dev->limit, dev->profile->max_srq, dev->profile->max_mcast);
 	sib_port_init(&dev->port, guid);
+	dev->port.sma.num_pkeys = dev->profile->pkeys;
 	ibdev->node_guid = guid;
 	ibdev->node_type = RDMA_NODE_IB_CA;
 	ibdev->phys_port_cnt = 1;

@@ -66,13 +66,30 @@ static bool is_full(const struct members *n, const struct sib_share *share, u32 
 			 n->of_processes >= sib_limit_of_processes(max));
 }
 
-/* Attach a QP. Returns 0; -EEXIST if it is attached already; -ENOMEM. */
+/* Whether a group has another MLID than this member wants */
+static bool has_other_mlid(const struct sib_port *port, const struct sib_mcast *wanted)
+{
+	const struct sib_mcast *mc;
+	int i;
+
+	lockdep_assert_held(&port->lock);
+	for (i = 0; i < SIB_MCAST_HASH; i++)
+		hlist_for_each_entry(mc, &port->mcast[i], node)
+			if (is(mc, &wanted->mgid, mc->mlid) && mc->mlid != wanted->mlid)
+				return true;
+	return false;
+}
+
+/* Attach a QP. Returns 0; -EEXIST if it is attached already; -EINVAL; -ENOMEM. */
 static int attach(struct sib_dev *dev, struct sib_mcast *mc)
 {
 	struct sib_share *share = mc->qp->share;
 	struct sib_port *port = &dev->port;
 	struct members n;
 
+	if (dev->profile->strict_groups &&
+	    (mc->qp->attr.qp_state == IB_QPS_RESET || has_other_mlid(port, mc)))
+		return -EINVAL;
 	if (find(port, mc->qp, &mc->mgid, mc->mlid))
 		return -EEXIST;
 	n = count(port, &mc->mgid, mc->mlid, share);
@@ -95,8 +112,8 @@ static int attach(struct sib_dev *dev, struct sib_mcast *mc)
  *
  * Attaching twice is one attachment. Of the groups, and of a group's QPs, one process may
  * have half, and all together seven eighths (limit.h): whatever they do, IPoIB can join.
- * Context: process. Return: 0, or -ENOMEM also if there are too many groups, or QPs in
- * the group.
+ * Context: process. Return: 0; -ENOMEM also if there are too many groups, or QPs in
+ * the group; -EINVAL if the HCA is like one that minds the queue pair's state or the MLID.
  */
 int sib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {

@@ -38,7 +38,9 @@ enum sib_handler {
  * @max_send_sge: pieces of a send request
  * @max_recv_sge: pieces of a receive request
  * @max_srq_sge: pieces of one in a shared receive queue
+ * @pkeys: P_Keys in the port's table
  * @mtu_cap: largest MTU (enum ib_mtu)
+ * @phys_mtu: longest packet that it says the port has, 0 if that is no more than its MTU
  * @vectors: completion vectors, at most SIB_VECTORS_MAX
  * @ack_min_ms: how long [ms] a connection waits for an acknowledgment at least, whatever its
  *	queue pair says
@@ -47,6 +49,9 @@ enum sib_handler {
  * @lso: long TCP segments are cut (IBK_UD_TSO)
  * @block_own: a queue pair can ask not to get its own packets to groups
  *	(IBK_BLOCK_MULTICAST_LOOPBACK)
+ * @strict_groups: a queue pair in RESET cannot be attached to a group, and a group has one MLID
+ * @opa: the port says that it is one of Omni-Path: with its codes of MTUs, and addresses of its
+ *	type (RDMA_CORE_CAP_OPA_MAD, RDMA_CORE_CAP_OPA_AH)
  * @netdev: offers drivers of IPoIB a netdev of its own
  * @cqe_pow2: a CQ has room for a power of two of completions, less one
  * @keep: completions of a queue pair that is destroyed or reset stay in its CQs
@@ -66,6 +71,8 @@ struct sib_profile {
 	u32 max_mcast_qp;
 	u32 sq_blocks;
 	u16 ack_min_ms;
+	u16 pkeys;
+	u16 phys_mtu;
 	u8 max_send_sge;
 	u8 max_recv_sge;
 	u8 max_srq_sge;
@@ -75,6 +82,8 @@ struct sib_profile {
 	bool csum;
 	bool lso;
 	bool block_own;
+	bool strict_groups;
+	bool opa;
 	bool netdev;
 	bool cqe_pow2;
 	bool keep;

@@ -38,7 +38,7 @@ static __be16 node_info(struct sib_sma *sma, struct ib_smp *smp)
 	ni->sys_guid = sma->node_guid;
 	ni->node_guid = sma->node_guid;
 	ni->port_guid = sma->node_guid;
-	ni->partition_cap = cpu_to_be16(SIB_NUM_PKEYS);
+	ni->partition_cap = cpu_to_be16(sma->num_pkeys);
 	ni->device_id = cpu_to_be16(SIB_DEVICE_ID);
 	ni->revision = cpu_to_be32(1);
 	ni->local_port_num = 1;
@@ -93,11 +93,12 @@ static __be16 pkey_table(struct sib_sma *sma, struct ib_smp *smp, bool set, stru
 	u16 *pkeys;
 	int i;
 
-	if (block >= SIB_NUM_PKEYS / SIB_PKEY_BLOCK)
+	if (block >= DIV_ROUND_UP(sma->num_pkeys, SIB_PKEY_BLOCK))
 		return STATUS_BAD_FIELD;
 	pkeys = &sma->pkeys[block * SIB_PKEY_BLOCK];
 	for (i = 0; i < SIB_PKEY_BLOCK; i++) {
-		if (set && pkeys[i] != be16_to_cpu(table[i])) {
+		if (set && &pkeys[i] < &sma->pkeys[sma->num_pkeys] &&
+		    pkeys[i] != be16_to_cpu(table[i])) {
 			WRITE_ONCE(pkeys[i], be16_to_cpu(table[i]));
 			fx->events |= SIB_EV_PKEY;
 		}
@@ -262,6 +263,7 @@ void sib_sma_init(struct sib_sma *sma, const struct sib_sma_ops *ops, __be64 gui
 	sma->ops = ops;
 	sma->node_guid = guid;
 	sma->guids[0] = guid;
+	sma->num_pkeys = SIB_NUM_PKEYS;
 	sma->pkeys[0] = IB_DEFAULT_PKEY_FULL;
 	sma->gid_prefix = cpu_to_be64(0xFE80ULL << 48);
 	sma->cap_mask = IB_PORT_TRAP_SUP | IB_PORT_SL_MAP_SUP | IB_PORT_SYS_IMAGE_GUID_SUP |

@@ -69,6 +69,7 @@ struct sib_trap {
  * @node_guid: node, port and system image GUID
  * @node_desc: NodeDescription, not always terminated
  * @guids: GUIDInfo block 0; entry 0 is @node_guid
+ * @num_pkeys: entries of @pkeys that there are; constant
  * @pkeys: P_Key table
  * @sl2vl: VL of each SL
  * @vlarb: low and high priority arbitration tables, two halves each
@@ -109,6 +110,7 @@ struct sib_sma {
 	__be64 node_guid;
 	u8 node_desc[SIB_NODE_DESC_LEN];
 	__be64 guids[SIB_NUM_GUIDS];
+	u16 num_pkeys;
 	u16 pkeys[SIB_NUM_PKEYS];
 	u8 sl2vl[16];
 	u8 vlarb[4][64];

@@ -95,7 +95,7 @@ def parser():
                     help="ib_ipoib of all hosts or of one (default ours); may be repeated")
     up.add_argument("--hca", action="append", default=[], metavar="[HOST=]PROFILE",
                     help="what the HCAs of all hosts or of one are like: mlx4, mlx5, mlx5-enhanced, "
-                         "rdmavt, mthca, hostile, or sib (default); may be repeated")
+                         "rdmavt, omnipath, mthca, hostile, or sib (default); may be repeated")
     up.add_argument("--dma", action="append", default=[], metavar="[HOST=]mapped|virtual",
                     help="how the HCAs of all hosts or of one reach memory: as it is mapped for "
                          "them, or by the kernel's addresses (virtual, default); may be repeated")

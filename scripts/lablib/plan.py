@@ -18,7 +18,7 @@ from .error import LabError
 IB_MTU_CODES = {2048: 4, 4096: 5}  # as PortInfo and partitions.conf count
 MAX_HOSTS = 16
 # What sib knows to be like (drivers/sib/profile.c)
-HCAS = ("sib", "mlx4", "mlx5", "mlx5-enhanced", "rdmavt", "mthca", "hostile")
+HCAS = ("sib", "mlx4", "mlx5", "mlx5-enhanced", "rdmavt", "omnipath", "mthca", "hostile")
 DMAS = ("virtual", "mapped")  # how they reach memory (drivers/sib/dma_dev.c)
 MTU_2048 = ("mthca",)     # of those, what has no longer packets
 MAX_PORTS = 8

@@ -168,11 +168,34 @@ static void not_to_the_sender(struct kunit *test)
 	leave(w);
 }
 
+/* HCAs of rdmavt mind the queue pair's state, and which MLID a group has. */
+static void strict(struct kunit *test)
+{
+	struct world *w = test->priv;
+	union ib_gid *gid = &w->pkt.ghdr.dgid;
+	struct ib_qp *first = &w->members[0].qp.ibqp, *second = &w->members[1].qp.ibqp;
+
+	w->dev.profile = sib_profile_find("omnipath");
+	first->device = &w->dev.ibdev;
+	second->device = &w->dev.ibdev;
+	KUNIT_EXPECT_EQ(test, sib_attach_mcast(first, gid, MLID), -EINVAL);
+	w->members[0].qp.attr.qp_state = IB_QPS_INIT;
+	w->members[1].qp.attr.qp_state = IB_QPS_INIT;
+	KUNIT_EXPECT_EQ(test, sib_attach_mcast(first, gid, MLID), 0);
+	KUNIT_EXPECT_EQ(test, sib_attach_mcast(second, gid, MLID + 1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, sib_attach_mcast(second, gid, MLID), 0);
+	KUNIT_EXPECT_EQ(test, sib_detach_mcast(second, gid, MLID), 0);
+	KUNIT_EXPECT_EQ(test, sib_detach_mcast(first, gid, MLID), 0);
+	KUNIT_EXPECT_EQ(test, sib_attach_mcast(second, gid, MLID + 1), 0);
+	KUNIT_EXPECT_EQ(test, sib_detach_mcast(second, gid, MLID + 1), 0);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(not_to_the_sender),
 	KUNIT_CASE(only_copies_count),
 	KUNIT_CASE(half_each),
 	KUNIT_CASE(kernel_first),
+	KUNIT_CASE(strict),
 	{}
 };
 

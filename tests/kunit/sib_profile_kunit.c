@@ -39,6 +39,8 @@ static void limits(struct kunit *test)
 		KUNIT_EXPECT_GE(test, (int)profile->mtu_cap, (int)IB_MTU_2048);
 		KUNIT_EXPECT_LE(test, (int)profile->mtu_cap, (int)IB_MTU_4096);
 		KUNIT_EXPECT_EQ(test, !profile->max_srq, !profile->max_srq_sge);
+		KUNIT_EXPECT_GE(test, (int)profile->pkeys, 1);
+		KUNIT_EXPECT_LE(test, (int)profile->pkeys, SIB_NUM_PKEYS);
 		/* a peer has to be able to answer before it is asked again */
 		KUNIT_EXPECT_GE(test, (int)profile->ack_min_ms, 20);
 		/* a CQ of the advertised size has to be possible */

@@ -220,6 +220,22 @@ static void pkey_table_entries(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->num_events, 1U);
 }
 
+/* What a HCA does not have of a block is written to nothing. */
+static void pkey_table_of_sixteen(struct kunit *test)
+{
+	struct agent *a = test->priv;
+	__be16 *in = (void *)a->in.data, *got = (void *)a->out.data;
+
+	a->sma.num_pkeys = 16;
+	in[15] = cpu_to_be16(0x8001);
+	in[16] = cpu_to_be16(0x8002);
+	KUNIT_EXPECT_EQ(test, set(test, IB_SMP_ATTR_PKEY_TABLE, 0), 0);
+	KUNIT_EXPECT_EQ(test, be16_to_cpu(got[15]), 0x8001);
+	KUNIT_EXPECT_EQ(test, be16_to_cpu(got[16]), 0);
+	KUNIT_EXPECT_EQ(test, sib_sma_pkey_find(&a->sma, 0x0002, -1), -ENOENT);
+	KUNIT_EXPECT_NE(test, get(test, IB_SMP_ATTR_PKEY_TABLE, 1), 0);
+}
+
 static void pkey_table_blocks(struct kunit *test)
 {
 	struct agent *a = test->priv;
@@ -448,6 +464,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(taking_the_link_down),
 	KUNIT_CASE(guid_info_table),
 	KUNIT_CASE(pkey_table_entries),
+	KUNIT_CASE(pkey_table_of_sixteen),
 	KUNIT_CASE(pkey_table_blocks),
 	KUNIT_CASE(pkey_matching),
 	KUNIT_CASE(vl_tables),

@@ -66,7 +66,7 @@ step "refused by netlink"
 refused 'P_Keys are' ip link add link ib0 name x type ipoib pkey 0x8000
 refused 'no interface of this driver' ip link add link va name x type ipoib pkey 0x8001
 refused 'the parent is missing' ip link add name x type ipoib pkey 0x8001
-refused 'more than the mode allows' ip link add link ib0 name x mtu 9000 type ipoib pkey 0x8001
+refused 'more than the mode allows' ip link add link ib0 name x mtu 10237 type ipoib pkey 0x8001
 refused 'by ethtool -L' ip link add link ib0 name x numtxqueues 2 type ipoib pkey 0x8001
 ip link add link ib0 name x address $GIVEN type ipoib pkey 0x8001 2>/run/warning
 grep -q 'Warning: ignored: the hardware address' /run/warning || fail "$(cat /run/warning)"
