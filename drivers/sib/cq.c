@@ -225,6 +225,7 @@ int sib_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 	int n;
 
 	spin_lock_irqsave(&cq->lock, flags);
+	num = sib_choice_polled(&to_sib(ibcq->device)->chooser, ++cq->polls, num);
 	for (n = 0; n < num && cq->tail != cq->head; n++) {
 		wc[n] = cq->ring[cq->tail];
 		cq->tail = cq_next(cq, cq->tail);
@@ -237,12 +238,12 @@ int sib_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
  * Whether asking for the event causes it: some HCAs do so instead of saying what is there. Not
  * for processes, whose completions are not counted here.
  */
-static bool fires_at_once(const struct sib_profile *profile, struct sib_cq *cq)
+static bool fires_at_once(const struct sib_dev *dev, struct sib_cq *cq)
 {
 	lockdep_assert_held(&cq->lock);
-	if (profile->spurious && ++cq->asked % profile->spurious == 0)
+	if (sib_choice_spurious(&dev->chooser, ++cq->asked))
 		return true;
-	if (!profile->silent || cq->head == cq->tail || cq->notify != IB_CQ_NEXT_COMP)
+	if (!dev->profile->silent || cq->head == cq->tail || cq->notify != IB_CQ_NEXT_COMP)
 		return false;
 	cq->notify = 0;
 	return true;
@@ -270,7 +271,7 @@ int sib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	spin_lock_irqsave(&cq->lock, irq);
 	if (cq->notify != IB_CQ_NEXT_COMP)
 		cq->notify = flags & IB_CQ_SOLICITED_MASK;
-	fire = fires_at_once(dev->profile, cq);
+	fire = fires_at_once(dev, cq);
 	if (flags & IB_CQ_REPORT_MISSED_EVENTS && !dev->profile->silent && cq->head != cq->tail)
 		ret = 1;
 	spin_unlock_irqrestore(&cq->lock, irq);
@@ -335,6 +336,8 @@ void sib_cq_add(struct sib_cq *cq, const struct ib_wc *wc, bool solicited)
 	} else if (cq->notify == IB_CQ_NEXT_COMP || (cq->notify && solicited)) {
 		cq->notify = 0;
 		fire = true;
+	} else if (!cq->map) {
+		fire = sib_choice_unasked(&dev->chooser, ++cq->added);
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);
 	if (overflow)

@@ -327,6 +327,8 @@ void sib_device_init(struct sib_dev *dev, const char *name, __be64 guid)
 	struct ib_device *ibdev = &dev->ibdev;
 
 	dev->profile = sib_profile_get();
+	dev->chooser.profile = dev->profile;
+	dev->chooser.seed = sib_choice_seed(dev->profile);
 	sib_vectors_init(dev);
 	sib_mem_init(&dev->mem);
 	sib_limit_init(&dev->limit, dev->profile->max_srq, dev->profile->max_mcast);

@@ -274,6 +274,9 @@ static int sib_newlink(const char *name, struct net_device *lower)
 	if (err)
 		goto err_dealloc;
 	entry_registered(entry);
+	if (entry->dev->chooser.seed)
+		dev_info(&ibdev->dev, "hostile, to be met again with seed=%u\n",
+			 entry->dev->chooser.seed);
 	goto out;
 
 err_dealloc:

@@ -182,6 +182,7 @@ static const struct sib_profile profiles[] = {
 		.silent = true,
 		.refuse = 20,
 		.spurious = 7,
+		.late_us = 2000,
 	},
 };
 

@@ -59,6 +59,8 @@ enum sib_handler {
  * @refuse: every so many calls of post_srq_recv take the first request of their list and
  *	refuse the others, or it if it is the only one; 0: none
  * @spurious: every so many calls of req_notify_cq cause an event with no completion, 0: none
+ * @late_us: with a seed (choice.h), which calls are refused and which events caused is drawn, and
+ *	completion handlers are called up to so many microseconds late; 0: there is nothing to draw
  */
 struct sib_profile {
 	const char *name;
@@ -90,6 +92,7 @@ struct sib_profile {
 	bool silent;
 	u8 refuse;
 	u8 spurious;
+	u16 late_us;
 };
 
 const struct sib_profile *sib_profile_get(void);

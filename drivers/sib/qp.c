@@ -383,14 +383,28 @@ static int flush_receives(struct sib_qp *qp, int max)
 	return n;
 }
 
+/* A QP in ERR takes nothing more of its shared queue. */
+static void last_wqe(struct sib_qp *qp)
+{
+	qp->last_wqe = true;
+	sib_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
+}
+
+/* Some HCAs may say so before what is in the QP has completed. */
+static void last_wqe_early(struct sib_port *port, struct sib_qp *qp)
+{
+	struct sib_dev *dev = port_to_dev(port);
+
+	if (qp->srq && !qp->last_wqe && sib_choice_early(&dev->chooser, ++dev->last_wqes))
+		last_wqe(qp);
+}
+
 /* Both queues of a QP in ERR are empty. */
 static void flushed(struct sib_port *port, struct sib_qp *qp)
 {
 	sib_late_watch(port, qp);
-	if (!qp->srq || qp->last_wqe)
-		return;
-	qp->last_wqe = true;
-	sib_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
+	if (qp->srq && !qp->last_wqe)
+		last_wqe(qp);
 }
 
 /**
@@ -409,6 +423,8 @@ int sib_qp_flush(struct sib_port *port, struct sib_qp *qp)
 	int n;
 
 	lockdep_assert_held(&port->lock);
+	if (qp->attr.qp_state == IB_QPS_ERR)
+		last_wqe_early(port, qp);
 	n = flush_sends(qp);
 	if (n < FLUSH_BUDGET && qp->attr.qp_state == IB_QPS_ERR) {
 		n += flush_receives(qp, FLUSH_BUDGET - n);

@@ -71,15 +71,28 @@ int sib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	return err;
 }
 
+static u32 list_len(const struct ib_recv_wr *wr)
+{
+	u32 len;
+
+	for (len = 0; wr; wr = wr->next)
+		len++;
+	return len;
+}
+
 /* What its profile has a shared queue refuse now: the first request to refuse, or NULL. */
 static const struct ib_recv_wr *refused_by_profile(struct sib_srq *srq, const struct ib_recv_wr *wr)
 {
-	u8 refuse = to_sib(srq->ibsrq.device)->profile->refuse;
+	const struct sib_dev *dev = to_sib(srq->ibsrq.device);
+	u32 taken;
 
 	lockdep_assert_held(&srq->rq.ring.lock);
-	if (!refuse || ++srq->posts % refuse)
+	if (!dev->profile->refuse)
 		return NULL;
-	return wr->next ?: wr;
+	taken = sib_choice_taken(&dev->chooser, ++srq->posts, list_len(wr));
+	while (wr && taken--)
+		wr = wr->next;
+	return wr;
 }
 
 /**

@@ -36,6 +36,7 @@
 #include <rdma/ib_mad.h>
 #include <rdma/ib_verbs.h>
 
+#include "choice.h"
 #include "fault.h"
 #include "limit.h"
 #include "link.h"
@@ -76,6 +77,8 @@
  * @notify: what was asked for by req_notify_cq, 0 if nothing
  * @overflow: a completion was lost
  * @asked: how often req_notify_cq has been called
+ * @polls: how often poll_cq has been called
+ * @added: completions that nobody has asked to be told of
  * @vector: which of dev->vectors calls its handler
  * @handlers: calls of its handler under way; guarded by sib_vector.lock
  * @event: link in sib_vector.due while the handler is due; guarded by sib_vector.lock
@@ -93,7 +96,9 @@ struct sib_cq {
 	struct sib_ucq user;
 	enum ib_cq_notify_flags notify;
 	bool overflow;
-	u8 asked;
+	u32 asked;
+	u32 polls;
+	u32 added;
 	u8 vector;
 	unsigned int handlers;
 	struct list_head event;
@@ -269,6 +274,8 @@ struct sib_entry;
  * @mem: its memory regions
  * @limit: its objects
  * @profile: the HCA that it is like
+ * @chooser: what it chooses where that leaves it open
+ * @last_wqes: how often the end of a shared queue's use was told; guarded by port->lock
  * @fault: what is wrong with it
  * @vectors: completion vectors, of which it has @profile->vectors
  */
@@ -279,6 +286,8 @@ struct sib_dev {
 	struct sib_mem mem;
 	struct sib_limit limit;
 	const struct sib_profile *profile;
+	struct sib_chooser chooser;
+	u32 last_wqes;
 	struct sib_fault fault;
 	struct sib_vector vectors[SIB_VECTORS_MAX];
 };

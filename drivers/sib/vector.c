@@ -2,6 +2,7 @@
 /*
  * Completion vectors: see vector.h.
  */
+#include "hrtimer.h"
 #include "sib.h"
 
 static struct workqueue_struct *vector_wq;
@@ -81,6 +82,12 @@ static void vector_irq(struct irq_work *irq)
 	vector_run(container_of(irq, struct sib_vector, irq));
 }
 
+static enum hrtimer_restart vector_timer(struct hrtimer *timer)
+{
+	vector_run(container_of(timer, struct sib_vector, timer));
+	return HRTIMER_NORESTART;
+}
+
 static void vector_work(struct work_struct *work)
 {
 	local_bh_disable();
@@ -101,6 +108,8 @@ void sib_vectors_init(struct sib_dev *dev)
 		INIT_LIST_HEAD(&dev->vectors[i].due);
 		init_waitqueue_head(&dev->vectors[i].idle);
 		init_irq_work(&dev->vectors[i].irq, vector_irq);
+		hrtimer_setup(&dev->vectors[i].timer, vector_timer, CLOCK_MONOTONIC,
+			      HRTIMER_MODE_REL);
 		INIT_WORK(&dev->vectors[i].work, vector_work);
 	}
 }
@@ -116,6 +125,7 @@ void sib_vectors_cleanup(struct sib_dev *dev)
 	int i;
 
 	for (i = 0; i < SIB_VECTORS_MAX; i++) {
+		hrtimer_cancel(&dev->vectors[i].timer);
 		irq_work_sync(&dev->vectors[i].irq);
 		flush_work(&dev->vectors[i].work);
 	}
@@ -129,11 +139,24 @@ static int processor(const struct sib_dev *dev, const struct sib_vector *vector)
 	return cpu_online(cpu) ? cpu : smp_processor_id();
 }
 
+/* At once, or later. A timer that is under way will see what has become due meanwhile. */
+static void vector_interrupt(struct sib_dev *dev, struct sib_vector *vector)
+{
+	u32 us = sib_choice_late_us(&dev->chooser, ++vector->starts);
+
+	lockdep_assert_held(&vector->lock);
+	if (!us)
+		irq_work_queue(&vector->irq);
+	else if (!hrtimer_is_queued(&vector->timer))
+		hrtimer_start(&vector->timer, ns_to_ktime((u64)us * NSEC_PER_USEC),
+			      HRTIMER_MODE_REL);
+}
+
 static void vector_start(struct sib_dev *dev, struct sib_vector *vector)
 {
 	switch (dev->profile->handler) {
 	case SIB_HANDLER_HARDIRQ:
-		irq_work_queue(&vector->irq);
+		vector_interrupt(dev, vector);
 		break;
 	case SIB_HANDLER_WORKER:
 		queue_work_on(processor(dev, vector), vector_wq, &vector->work);

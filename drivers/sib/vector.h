@@ -10,6 +10,7 @@
 #ifndef SIB_VECTOR_H
 #define SIB_VECTOR_H
 
+#include <linux/hrtimer.h>
 #include <linux/irq_work.h>
 #include <linux/list.h>
 #include <linux/spinlock.h>
@@ -25,6 +26,8 @@ struct sib_dev;
  * @due: CQs whose handler is due
  * @idle: woken when a handler has returned
  * @irq: calls them in a hard interrupt
+ * @timer: likewise, some time later
+ * @starts: how often they have become due, where some are called late; guarded by @lock
  * @work: calls them in a kernel thread
  */
 struct sib_vector {
@@ -32,6 +35,8 @@ struct sib_vector {
 	struct list_head due;
 	wait_queue_head_t idle;
 	struct irq_work irq;
+	struct hrtimer timer;
+	u32 starts;
 	struct work_struct work;
 };
 

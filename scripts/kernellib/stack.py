@@ -36,7 +36,8 @@ LIMIT_SECONDS = 600
 LIMITS = {"endless": 10, "connections": 1800, "ha-soak": 3600, "modes": 3600, "soak": 7200,
           "strangers": 3600, "thousand": 5400}
 # Of the environment, for a scenario that has them
-KNOBS = ("SOAK", "CROWD", "NEIGHBOURS", "HOURS", "PEERS", "SEED", "SWITCHES", "STRANGERS")
+KNOBS = ("SOAK", "CROWD", "NEIGHBOURS", "HOURS", "PEERS", "SEED", "HCA_SEED", "SWITCHES",
+         "STRANGERS")
 # What takes longest comes first, so that nothing is left to wait for at the end.
 LONGEST = ("fault-make", "failover", "fault", "queues", "kill", "loss", "groups", "ha", "reload")
 

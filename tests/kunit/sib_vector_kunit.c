@@ -7,6 +7,7 @@
 #include <linux/completion.h>
 #include <linux/module.h>
 
+#include "choice.c"
 #include "vector.c"
 
 struct world {
@@ -57,6 +58,7 @@ static int world_init(struct kunit *test)
 	init_completion(&w->called);
 	w->profile.vectors = 3;
 	w->dev.profile = &w->profile;
+	w->dev.chooser.profile = &w->profile;
 	sib_vectors_init(&w->dev);
 	w->cq.ibcq.device = &w->dev.ibdev;
 	w->cq.ibcq.comp_handler = handler;
@@ -109,6 +111,41 @@ static void hardirq(struct kunit *test)
 	expect_call(test, 2);
 }
 
+/* With a seed, some calls are late, and all come. */
+static void late(struct kunit *test)
+{
+	struct world *w = test->priv;
+	unsigned int i, timed = 0;
+
+	w->profile.handler = SIB_HANDLER_HARDIRQ;
+	w->profile.late_us = 1000;
+	w->dev.chooser.seed = 1;
+	for (i = 1; i <= 20; i++) {
+		timed += sib_choice_late_us(&w->dev.chooser, i) > 0;
+		expect_call(test, i);
+		KUNIT_EXPECT_TRUE(test, w->hardirq);
+	}
+	KUNIT_EXPECT_GT(test, timed, 0);
+	KUNIT_EXPECT_LT(test, timed, 20);
+}
+
+/* A CQ goes, and then its device, before a late call has come. */
+static void too_late(struct kunit *test)
+{
+	struct world *w = test->priv;
+
+	w->profile.handler = SIB_HANDLER_HARDIRQ;
+	w->profile.late_us = U16_MAX;
+	w->dev.chooser.seed = 1;
+	while (sib_choice_late_us(&w->dev.chooser, w->dev.vectors[2].starts + 1) < U16_MAX / 2)
+		w->dev.vectors[2].starts++;
+	sib_vector_raise(&w->cq);
+	sib_vector_forget(&w->cq);
+	sib_vectors_cleanup(&w->dev);
+	KUNIT_EXPECT_FALSE(test, hrtimer_active(&w->dev.vectors[2].timer));
+	KUNIT_EXPECT_EQ(test, w->calls, 0);
+}
+
 static void worker(struct kunit *test)
 {
 	struct world *w = test->priv;
@@ -158,6 +195,8 @@ static void forgotten_while_called(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(softirq),
 	KUNIT_CASE(hardirq),
+	KUNIT_CASE(late),
+	KUNIT_CASE(too_late),
 	KUNIT_CASE(worker),
 	KUNIT_CASE(forgotten),
 	KUNIT_CASE(forgotten_while_called),

@@ -3,7 +3,8 @@
 # shellcheck shell=bash
 # What the scenarios of this folder share: two HCAs on one cable in one kernel,
 # the second port's interface in a network namespace of its own, OpenSM on the
-# first. SIB_KO and IPOIB_KO name the modules, HCA what sib's HCAs are like.
+# first. SIB_KO and IPOIB_KO name the modules, HCA what sib's HCAs are like, HCA_SEED what those
+# that are hostile draw their choices from.
 #
 # A process takes a tenth of a second on a kernel with KASAN: what is called again and
 # again makes none where it can.
@@ -93,7 +94,7 @@ gone() {
 }
 
 load_sib() {
-	insmod "$SIB_KO" profile="$HCA"
+	insmod "$SIB_KO" profile="$HCA" seed="${HCA_SEED:-0}"
 }
 
 load_ipoib() {
