@@ -27,6 +27,9 @@ MIRROR_WITHOUT_CM = BUILD / "check-no-cm"
 # is constant.
 SPARSE = ("W=1", "C=2", "KBUILD_CHECKSRC=2", "CF=-D__CHECK_ENDIAN__ -D__typeof_unqual__=__typeof__ "
           "'-D__builtin_strlen(s)=(sizeof(s)-1)'")
+# A fault that the compiler does not see, and what sparse has to say of it
+PLANTED = "#include <linux/types.h>\n\n__be32 f(u32 x);\n__be32 f(u32 x) { return x; }\n"
+FOUND = re.compile(r"planted\.c:4:\d+: warning: incorrect type in return expression")
 WITHOUT_CM = ("W=1", "CONFIG_OPENIPOIB_CM=n")
 COMPAT = "drivers/compat"
 PROBES = {"OPENIPOIB_PROBES": str(CACHE / "probes")}
@@ -133,6 +136,25 @@ def _run_sparse(kernel, names, project):
         target.unlink(missing_ok=True)
     targets = [re.sub(r"\.c$", ".o", name) for name in names] if memo.is_used else ["modules"]
     return judge(*_build(kernel, MIRROR, [*SPARSE, *targets]), folder, units)
+
+
+def planted(kernel):
+    """What is wrong with sparse itself: built as the sources are, a planted fault must be found."""
+    return memo.once(_key(kernel, ["planted", memo.version("sparse"), *SPARSE, PLANTED], []),
+                     lambda: _run_planted(kernel))
+
+
+def _run_planted(kernel):
+    folder = MIRROR / "planted" / release(kernel)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    (folder / "planted.c").write_text(PLANTED)
+    (folder / "Kbuild").write_text("obj-m := planted.o\n")
+    status, output = run(["make", "-s", "-C", headers(kernel), f"M={folder}", *SPARSE, "planted.o"])
+    if FOUND.search(output):
+        return []
+    return [f"{kernel}: sparse does not find a planted fault, and so proves nothing",
+            *_complaints(status, output)]
 
 
 def without_connected_mode(kernel):

@@ -203,6 +203,32 @@ def test_an_object_of_an_earlier_build_proves_nothing(top, make):
     assert sparse(make) == ([], ["drivers/a/one.c", "drivers/a/two.c"])
 
 
+def test_a_planted_fault_is_found(make):
+    make.output = f"{kernel_builds.MIRROR}/planted/7.3/planted.c:4:32: warning: incorrect type in return " \
+                  "expression (different base types)"
+    assert not kernel_builds.planted("7.3") and make.calls == [["planted.o"]]
+    assert not kernel_builds.planted("7.3") and len(make.calls) == 1
+
+
+@pytest.mark.parametrize("output, status", [("", 0), ("sparse: not found\n", 2),
+                                            ("other.c:4:32: warning: incorrect type in return", 0)])
+def test_a_planted_fault_that_is_not_found(make, output, status):
+    make.output, make.status = output, status
+    for calls in (1, 2):
+        found = kernel_builds.planted("7.3")
+        assert found[0] == "7.3: sparse does not find a planted fault, and so proves nothing"
+        assert len(make.calls) == calls
+
+
+def test_who_is_deaf_is_not_asked(monkeypatch):
+    monkeypatch.setattr(kernel_checks, "_fetched", lambda suite: suite)
+    monkeypatch.setattr(kernel_builds, "sparse", lambda _: ["asked"])
+    monkeypatch.setattr(kernel_builds, "planted", lambda _: ["deaf"])
+    assert kernel_checks.sparse_newest() == ["deaf"]
+    monkeypatch.setattr(kernel_builds, "planted", lambda _: [])
+    assert kernel_checks.sparse_newest() == ["asked"]
+
+
 def test_without_connected_mode_is_built_whole(top, make, monkeypatch):
     (top / "drivers/a").rename(top / "drivers/ipoib")
 
