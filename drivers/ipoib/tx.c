@@ -391,15 +391,17 @@ void ipoib_tx_room_found(struct ipoib_intf *intf)
 	tx_wake_all(intf);
 }
 
-/* A send has failed or been flushed; a failure stops a UD queue pair. */
+/*
+ * A send has failed or been flushed: the queue pair is in error. Unless it was stopped, it has to
+ * start afresh; of one that went to error by itself, flushed sends may be all that is heard.
+ */
 static void tx_bad_completion(struct ipoib_txq *txq, const struct ib_wc *wc)
 {
-	if (wc->status == IB_WC_WR_FLUSH_ERR)
-		return;
-	if (net_ratelimit())
+	if (wc->status != IB_WC_WR_FLUSH_ERR && net_ratelimit())
 		netdev_warn(txq->intf->dev, "send failed: %s (vendor error 0x%x)\n",
 			    ib_wc_status_msg(wc->status), wc->vendor_err);
-	ipoib_flush(txq->intf, IPOIB_FLUSH_RESTART);
+	if (READ_ONCE(txq->running))
+		ipoib_flush(txq->intf, IPOIB_FLUSH_RESTART);
 }
 
 /**

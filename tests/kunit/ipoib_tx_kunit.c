@@ -93,9 +93,20 @@ static void failed_send_restarts(struct kunit *test)
 	complete_one(0, IB_WC_LOC_PROT_ERR);
 	KUNIT_EXPECT_EQ(test, done(&txq->done.errors), 1ULL);
 	KUNIT_EXPECT_EQ(test, hca.restarts, 1U);
-	complete_one(1, IB_WC_WR_FLUSH_ERR);	/* its consequence, no other failure */
+	txq->running = false;			/* control has begun to start it afresh */
+	complete_one(1, IB_WC_WR_FLUSH_ERR);
 	KUNIT_EXPECT_EQ(test, done(&txq->done.errors), 2ULL);
 	KUNIT_EXPECT_EQ(test, done(&txq->done.packets), 0ULL);
+	KUNIT_EXPECT_EQ(test, hca.restarts, 1U);
+	txq->running = true;
+}
+
+/* A queue pair that fails by itself says no more of it. */
+static void flushed_send_restarts(struct kunit *test)
+{
+	resolved(test, 1);
+	KUNIT_ASSERT_TRUE(test, send_to(test, 1, 100));
+	complete_one(0, IB_WC_WR_FLUSH_ERR);
 	KUNIT_EXPECT_EQ(test, hca.restarts, 1U);
 }
 
@@ -376,6 +387,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(stale_path_is_asked_for_again),
 	KUNIT_CASE(completion_frees_and_counts),
 	KUNIT_CASE(failed_send_restarts),
+	KUNIT_CASE(flushed_send_restarts),
 	KUNIT_CASE(refused_requests_are_taken_back),
 	KUNIT_CASE(full_ring_stops_the_queue),
 	KUNIT_CASE(positions_wrap),
