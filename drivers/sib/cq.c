@@ -282,7 +282,11 @@ int sib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	return ret;
 }
 
-static void cq_error(struct sib_cq *cq)
+/**
+ * sib_cq_error - tell the consumer of a CQ that it is in error
+ * @cq: the CQ; port->lock is held
+ */
+void sib_cq_error(struct sib_cq *cq)
 {
 	struct sib_dev *dev = to_sib(cq->ibcq.device);
 	struct ib_event event = {
@@ -291,7 +295,6 @@ static void cq_error(struct sib_cq *cq)
 		.element.cq = &cq->ibcq,
 	};
 
-	dev->port.stats.cq_overflow++;
 	if (cq->ibcq.event_handler)
 		cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
 }
@@ -340,8 +343,10 @@ void sib_cq_add(struct sib_cq *cq, const struct ib_wc *wc, bool solicited)
 		fire = sib_choice_unasked(&dev->chooser, ++cq->added);
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);
-	if (overflow)
-		cq_error(cq);
+	if (overflow) {
+		dev->port.stats.cq_overflow++;
+		sib_cq_error(cq);
+	}
 	if (fire)
 		sib_vector_raise(cq);
 }

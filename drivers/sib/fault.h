@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * Faults of an HCA, to test with: commands that take long or fail, and the state in which
- * nothing but its removal helps. Set through debugfs, see docs/sib-link.md.
+ * Faults of an HCA, to test with: commands that take long or fail, requests that complete in
+ * error, errors of queue pairs and of CQs, tables that change, and the state in which nothing
+ * but the HCA's removal helps. Set through debugfs, see docs/sib-link.md.
  */
 #ifndef SIB_FAULT_H
 #define SIB_FAULT_H
@@ -10,20 +11,35 @@
 #include <linux/delay.h>
 #include <linux/errno.h>
 #include <linux/types.h>
+#include <rdma/ib_verbs.h>
 
 struct dentry;
 struct sib_dev;
+
+/**
+ * struct sib_fault_wc - requests that complete in error
+ * @left: so many that would have completed well
+ * @status: how they complete instead (enum ib_wc_status)
+ */
+struct sib_fault_wc {
+	u32 left;
+	u32 status;
+};
 
 /**
  * struct sib_fault - what is wrong with an HCA; written through debugfs at any time
  * @fatal: it has failed: it takes no work, and no commands but those that take things away
  * @command_ms: how long [ms] a command takes
  * @fail_commands: so many commands fail next
+ * @sends: send requests that fail next
+ * @recvs: receive requests that fail next
  */
 struct sib_fault {
 	bool fatal;
 	u32 command_ms;
 	u32 fail_commands;
+	struct sib_fault_wc sends;
+	struct sib_fault_wc recvs;
 };
 
 /**
@@ -55,6 +71,25 @@ static inline int sib_fault_command(struct sib_fault *fault)
 		return 0;
 	WRITE_ONCE(fault->fail_commands, left - 1);
 	return -EIO;
+}
+
+/**
+ * sib_fault_status - how a request completes
+ * @wc: what is to fail
+ * @qpn: number of its queue pair: QP0 and QP1 are spared
+ * @status: how it would complete
+ *
+ * Context: port->lock held. Return: @status, or an error instead of success.
+ */
+static inline enum ib_wc_status sib_fault_status(struct sib_fault_wc *wc, u32 qpn,
+						 enum ib_wc_status status)
+{
+	u32 left = READ_ONCE(wc->left);
+
+	if (likely(!left) || qpn <= 1 || status != IB_WC_SUCCESS)
+		return status;
+	WRITE_ONCE(wc->left, left - 1);
+	return min_t(u32, READ_ONCE(wc->status), IB_WC_GENERAL_ERR);
 }
 
 void sib_fault_show(struct sib_dev *dev, struct dentry *dir);

@@ -472,16 +472,17 @@ void sib_qp_error(struct sib_port *port, struct sib_qp *qp, int event)
 }
 
 /**
- * sib_qp_recv_error - its process has spoilt what a QP receives from
- * @port: its port, locked
+ * sib_qp_fatal - a QP of any service is in error, and its engine with it
+ * @port: its port, locked; not from within the engine
  * @qp: the QP, which goes to ERR
+ * @event: as for sib_qp_error()
  */
-void sib_qp_recv_error(struct sib_port *port, struct sib_qp *qp)
+void sib_qp_fatal(struct sib_port *port, struct sib_qp *qp, int event)
 {
 	enum ib_qp_state old = qp->attr.qp_state;
 
 	set_state(qp, IB_QPS_ERR);
 	if (qp->rc)
 		sib_rc_modified(port, qp, old);
-	sib_qp_error(port, qp, IB_EVENT_QP_FATAL);
+	sib_qp_error(port, qp, event);
 }

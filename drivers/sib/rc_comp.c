@@ -25,7 +25,7 @@ void sib_rc_reap(struct sib_rc *rc)
 	struct sib_rc_req *req = &rc->req;
 	struct sib_swqe *wqe;
 
-	while ((wqe = rc->ops->wqe(rc, 0)) && (req->cur || was_executed(wqe)) &&
+	while (req->on && (wqe = rc->ops->wqe(rc, 0)) && (req->cur || was_executed(wqe)) &&
 	       sib_psn_diff(req->una, wqe->rc.end) >= 0) {
 		if (req->cur)
 			req->cur--;

@@ -138,9 +138,23 @@ static struct sib_swqe *rc_wqe(struct sib_rc *rc, u32 ahead)
 	return sib_ring_at(&rc_to_qp(rc)->sq, ahead);
 }
 
+static void rc_fatal(struct sib_rc *rc, int event)
+{
+	struct sib_qp *qp = rc_to_qp(rc);
+
+	sib_rc_reset(rc);
+	sib_qp_error(qp_to_port(qp), qp, event);
+}
+
 static void rc_complete(struct sib_rc *rc, struct sib_swqe *wqe, enum ib_wc_status status)
 {
-	sib_qp_complete_send(rc_to_qp(rc), wqe, status);
+	struct sib_qp *qp = rc_to_qp(rc);
+	enum ib_wc_status fault = sib_fault_status(&to_sib(qp->ibqp.device)->fault.sends,
+						   qp->ibqp.qp_num, status);
+
+	sib_qp_complete_send(qp, wqe, fault);
+	if (unlikely(fault != status))
+		rc_fatal(rc, -1);
 }
 
 static const struct sib_rwqe *rc_take(struct sib_rc *rc)
@@ -152,24 +166,22 @@ static void rc_received(struct sib_rc *rc, const struct sib_rwqe *rwqe, struct i
 			bool solicited)
 {
 	struct sib_qp *qp = rc_to_qp(rc);
+	enum ib_wc_status status;
 
 	wc->src_qp = qp->attr.dest_qp_num;
 	wc->pkey_index = qp->attr.pkey_index;
 	wc->port_num = 1;
+	status = wc->status;
+	wc->status = sib_fault_status(&to_sib(qp->ibqp.device)->fault.recvs, qp->ibqp.qp_num,
+				      status);
 	sib_qp_recv_done(qp, wc, solicited);
+	if (unlikely(wc->status != status))
+		rc_fatal(rc, -1);
 }
 
 static u32 rc_room(struct sib_rc *rc)
 {
 	return sib_qp_recv_count(rc_to_qp(rc));
-}
-
-static void rc_fatal(struct sib_rc *rc, int event)
-{
-	struct sib_qp *qp = rc_to_qp(rc);
-
-	sib_rc_reset(rc);
-	sib_qp_error(qp_to_port(qp), qp, event);
 }
 
 static void rc_kick(struct sib_rc *rc)

@@ -395,7 +395,7 @@ int sib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 int sib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 void sib_qp_event(struct sib_qp *qp, enum ib_event_type type);
 int sib_qp_flush(struct sib_port *port, struct sib_qp *qp);
-void sib_qp_recv_error(struct sib_port *port, struct sib_qp *qp);
+void sib_qp_fatal(struct sib_port *port, struct sib_qp *qp, int event);
 void sib_qp_send_error(struct sib_port *port, struct sib_qp *qp);
 void sib_qp_error(struct sib_port *port, struct sib_qp *qp, int event);
 
@@ -455,6 +455,7 @@ int sib_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata);
 int sib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 int sib_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
 int sib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+void sib_cq_error(struct sib_cq *cq);
 void sib_cq_add(struct sib_cq *cq, const struct ib_wc *wc, bool solicited);
 void sib_cq_forget(struct sib_cq *cq, const struct sib_qp *qp);
 

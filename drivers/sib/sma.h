@@ -154,6 +154,8 @@ int sib_sma_process(struct sib_sma *sma, bool check_mkey, u16 slid, const struct
 /* sma_state.c: port state from the other side, and what the data path asks */
 void sib_sma_link_up(struct sib_sma *sma);
 void sib_sma_link_down(struct sib_sma *sma, enum sib_phys_state phys);
+int sib_sma_swap_pkeys(struct sib_sma *sma, u64 index);
+void sib_sma_set_gid_prefix(struct sib_sma *sma, __be64 prefix);
 void sib_sma_set_mtu_cap(struct sib_sma *sma, u8 mtu_cap);
 void sib_sma_set_node_desc(struct sib_sma *sma, const char *desc, unsigned long now);
 void sib_sma_set_caps(struct sib_sma *sma, u32 set, u32 clear, unsigned long now);

@@ -86,6 +86,46 @@ void sib_sma_set_mtu_cap(struct sib_sma *sma, u8 mtu_cap)
 }
 
 /**
+ * sib_sma_swap_pkeys - two entries of the P_Key table change places
+ * @sma: attributes
+ * @index: of the first; the other follows
+ *
+ * Context: process. Return: 0, or -EINVAL if there are no such entries.
+ */
+int sib_sma_swap_pkeys(struct sib_sma *sma, u64 index)
+{
+	unsigned long flags;
+	u16 first;
+
+	if (index >= sma->num_pkeys - 1)
+		return -EINVAL;
+	spin_lock_irqsave(&sma->lock, flags);
+	first = sma->pkeys[index];
+	WRITE_ONCE(sma->pkeys[index], sma->pkeys[index + 1]);
+	WRITE_ONCE(sma->pkeys[index + 1], first);
+	spin_unlock_irqrestore(&sma->lock, flags);
+	sib_sma_dispatch(sma, SIB_EV_PKEY);
+	return 0;
+}
+
+/**
+ * sib_sma_set_gid_prefix - the port gets other GIDs
+ * @sma: attributes
+ * @prefix: their first half
+ *
+ * Context: process.
+ */
+void sib_sma_set_gid_prefix(struct sib_sma *sma, __be64 prefix)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&sma->lock, flags);
+	WRITE_ONCE(sma->gid_prefix, prefix);
+	spin_unlock_irqrestore(&sma->lock, flags);
+	sib_sma_dispatch(sma, SIB_EV_GID);
+}
+
+/**
  * sib_sma_set_node_desc - the administrator renamed the node
  * @sma: attributes
  * @desc: SIB_NODE_DESC_LEN bytes

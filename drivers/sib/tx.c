@@ -380,6 +380,7 @@ static int run_datagram(struct sib_port *port, struct sib_qp *qp, unsigned long 
 		status = sib_ud_send(port, qp, wqe, now);
 		if (status < 0)
 			return status;
+		status = sib_fault_status(&port_to_dev(port)->fault.sends, qp->ibqp.qp_num, status);
 		sib_qp_complete_send(qp, wqe, status);
 		n += cost;
 		if (status != IB_WC_SUCCESS) {
@@ -403,7 +404,8 @@ static int run_qp(struct sib_port *port, struct sib_qp *qp, unsigned long now)
 {
 	if (qp->attr.qp_state >= IB_QPS_RTR && qp->attr.qp_state != IB_QPS_ERR &&
 	    sib_qp_recv_is_spoilt(qp)) {
-		sib_qp_recv_error(port, qp);
+		/* its process has spoilt what it receives from */
+		sib_qp_fatal(port, qp, IB_EVENT_QP_FATAL);
 		return 0;
 	}
 	if (qp->attr.qp_state == IB_QPS_ERR || qp->attr.qp_state == IB_QPS_SQE)

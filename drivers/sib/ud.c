@@ -183,6 +183,7 @@ static int check_keys(struct sib_port *port, struct sib_qp *qp, const struct sib
 static void complete_recv(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt *pkt,
 			  int pkey_index, int err, bool csum_good)
 {
+	enum ib_wc_status status;
 	struct ib_wc wc = {
 		.status = err ? IB_WC_LOC_PROT_ERR : IB_WC_SUCCESS,
 		.opcode = IB_WC_RECV,
@@ -200,7 +201,11 @@ static void complete_recv(struct sib_port *port, struct sib_qp *qp, const struct
 		wc.wc_flags |= IB_WC_WITH_IMM;
 		wc.ex.imm_data = pkt->imm;
 	}
+	status = wc.status;
+	wc.status = sib_fault_status(&port_to_dev(port)->fault.recvs, qp->ibqp.qp_num, status);
 	sib_qp_recv_done(qp, &wc, pkt->solicited);
+	if (unlikely(wc.status != status))
+		sib_qp_fatal(port, qp, -1);
 }
 
 /*

@@ -236,6 +236,26 @@ static void pkey_table_of_sixteen(struct kunit *test)
 	KUNIT_EXPECT_NE(test, get(test, IB_SMP_ATTR_PKEY_TABLE, 1), 0);
 }
 
+/* Tables that change without an SMP */
+static void tables_change(struct kunit *test)
+{
+	struct agent *a = test->priv;
+
+	a->sma.pkeys[1] = 0x8001;
+	KUNIT_EXPECT_EQ(test, sib_sma_swap_pkeys(&a->sma, 0), 0);
+	KUNIT_EXPECT_EQ(test, (int)a->sma.pkeys[0], 0x8001);
+	KUNIT_EXPECT_EQ(test, (int)a->sma.pkeys[1], 0xFFFF);
+	KUNIT_EXPECT_EQ(test, a->num_events, 1U);
+	KUNIT_EXPECT_TRUE(test, had_event(a, IB_EVENT_PKEY_CHANGE));
+	KUNIT_EXPECT_EQ(test, sib_sma_swap_pkeys(&a->sma, SIB_NUM_PKEYS - 2), 0);
+	KUNIT_EXPECT_EQ(test, sib_sma_swap_pkeys(&a->sma, SIB_NUM_PKEYS - 1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, sib_sma_swap_pkeys(&a->sma, U64_MAX), -EINVAL);
+	KUNIT_EXPECT_EQ(test, a->num_events, 2U);
+	sib_sma_set_gid_prefix(&a->sma, cpu_to_be64(0xFEC0ULL << 48));
+	KUNIT_EXPECT_TRUE(test, had_event(a, IB_EVENT_GID_CHANGE));
+	KUNIT_EXPECT_EQ(test, a->num_events, 3U);
+}
+
 static void pkey_table_blocks(struct kunit *test)
 {
 	struct agent *a = test->priv;
@@ -465,6 +485,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(guid_info_table),
 	KUNIT_CASE(pkey_table_entries),
 	KUNIT_CASE(pkey_table_of_sixteen),
+	KUNIT_CASE(tables_change),
 	KUNIT_CASE(pkey_table_blocks),
 	KUNIT_CASE(pkey_matching),
 	KUNIT_CASE(vl_tables),

@@ -66,7 +66,7 @@ int sib_qp_flush(struct sib_port *port, struct sib_qp *qp)
 	return 0;
 }
 
-void sib_qp_recv_error(struct sib_port *port, struct sib_qp *qp)
+void sib_qp_fatal(struct sib_port *port, struct sib_qp *qp, int event)
 {
 }
 
