@@ -360,12 +360,13 @@ static inline u64 sib_rc_rnr_wait(u8 code)
 }
 
 /*
- * How long [ns] to wait for an acknowledgment, by a code of 5 bits: 4.096 us times 2^code, and
- * for ever with 0 (IBA vol. 1, 9.7.6.1.3); but at least @min_ms.
+ * How long [ns] to wait for an acknowledgment, by a code of 5 bits: for ever with 0, otherwise
+ * 4.096 us times 2^code at least and four times that at most (IBA vol. 1, 9.7.6.1.3), of
+ * which sib takes twice, since emulated machines are late; but at least @min_ms.
  */
 static inline u64 sib_rc_ack_wait(u8 code, u32 min_ms)
 {
-	return code ? max(4096ULL << (code & 31), (u64)min_ms * NSEC_PER_MSEC) : 0;
+	return code ? max(8192ULL << (code & 31), (u64)min_ms * NSEC_PER_MSEC) : 0;
 }
 
 #endif /* SIB_RC_H */

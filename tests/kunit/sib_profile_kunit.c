@@ -85,7 +85,7 @@ static void ack_floors(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sib_rc_ack_wait(10, sib_profile_find("mlx5")->ack_min_ms),
 			30 * (u64)NSEC_PER_MSEC);
 	KUNIT_EXPECT_EQ(test, sib_rc_ack_wait(14, sib_profile_find("mlx5")->ack_min_ms),
-			67108864ULL);
+			134217728ULL);
 }
 
 static struct kunit_case cases[] = {

@@ -164,13 +164,13 @@ static void ack_times(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, sib_rc_ack_wait(0, 0), 0ULL);
 	KUNIT_EXPECT_EQ(test, sib_rc_ack_wait(0, 500), 0ULL);
-	KUNIT_EXPECT_EQ(test, sib_rc_ack_wait(1, 0), 8192ULL);
-	KUNIT_EXPECT_EQ(test, sib_rc_ack_wait(14, 0), 67108864ULL);
-	KUNIT_EXPECT_EQ(test, sib_rc_ack_wait(31, 0), 8796093022208ULL);
+	KUNIT_EXPECT_EQ(test, sib_rc_ack_wait(1, 0), 16384ULL);
+	KUNIT_EXPECT_EQ(test, sib_rc_ack_wait(14, 0), 134217728ULL);
+	KUNIT_EXPECT_EQ(test, sib_rc_ack_wait(31, 0), 17592186044416ULL);
 	KUNIT_EXPECT_EQ(test, sib_rc_ack_wait(1, 30), 30000000ULL);
-	KUNIT_EXPECT_EQ(test, sib_rc_ack_wait(14, 30), 67108864ULL);
+	KUNIT_EXPECT_EQ(test, sib_rc_ack_wait(14, 30), 134217728ULL);
 	KUNIT_EXPECT_EQ(test, sib_rc_ack_wait(14, 500), 500000000ULL);
-	KUNIT_EXPECT_EQ(test, sib_rc_ack_wait(31, 500), 8796093022208ULL);
+	KUNIT_EXPECT_EQ(test, sib_rc_ack_wait(31, 500), 17592186044416ULL);
 }
 
 static void no_timeout(struct kunit *test)
