@@ -37,7 +37,7 @@ std::string writeRequest(const Request &request)
 io::Result<Request> readRequest(const std::string &text)
 {
     std::istringstream words(text);
-    Request request;
+    Request request{.command = {}, .pair = {}};
     words >> request.command;
     if (std::ranges::find(commands, request.command) == commands.end())
         return io::fail(EINVAL, "unknown command '" + request.command + "'");
