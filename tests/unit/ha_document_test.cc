@@ -61,7 +61,7 @@ TEST(HaRequest, IsReadAsItIsWritten)
 TEST(HaRequest, WhatIsNotUnderstoodIsSaid)
 {
     for (const auto &[text, why] :
-         {std::pair{"", "unknown command ''"}, std::pair{"swich", "unknown command 'swich'"},
+         {std::pair{"", "unknown command ''"}, std::pair{"halt", "unknown command 'halt'"},
           std::pair{"status ib0", "status: 'ib0' is not understood"},
           std::pair{"switch --force", "switch: '--force' is not understood"},
           std::pair{"switch ib0 ib1", "switch: 'ib1' is not understood"}}) {
