@@ -261,13 +261,15 @@ static void no_packet_waits_for_another(struct kunit *test)
 {
 	union ib_gid gid = world_gid(1), other = world_gid(2);
 	struct net_device *dev = world->intf->dev;
+	struct sk_buff *first = world_packet(test, &gid, 0x77, 64);
+	struct sk_buff *second = world_packet(test, &other, 0x77, 64);
 
 	KUNIT_ASSERT_EQ(test, open_intf(), 0);
 	xmit(world_packet(test, &gid, 0x77, 64));
 	set_ah(test, &gid);
 	local_bh_disable();
-	__netdev_start_xmit(&xmit_ops, world_packet(test, &gid, 0x77, 64), dev, true);
-	__netdev_start_xmit(&xmit_ops, world_packet(test, &other, 0x77, 64), dev, false);
+	__netdev_start_xmit(&xmit_ops, first, dev, true);
+	__netdev_start_xmit(&xmit_ops, second, dev, false);
 	local_bh_enable();
 	KUNIT_EXPECT_EQ(test, hca.sent, 1U);
 	KUNIT_EXPECT_EQ(test, hca.left, 0U);
