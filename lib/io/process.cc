@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include "io/process.hpp"
 
-#include "io/unique_fd.hpp"
-
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <string_view>
 
 namespace openipoib::io
 {
@@ -27,17 +30,44 @@ std::string findProgram(const std::string &name)
     return {};
 }
 
-// output: where standard output and error go.
-Result<pid_t> spawn(const std::vector<std::string> &argv, int output, bool session)
+// As exec takes it
+std::vector<char *> pointers(const std::vector<std::string> &words)
+{
+    std::vector<char *> all;
+    all.reserve(words.size() + 1);
+    for (const auto &word : words)
+        all.push_back(const_cast<char *>(word.c_str()));
+    all.push_back(nullptr);
+    return all;
+}
+
+std::vector<std::string> environmentWith(const std::vector<std::string> &variables)
+{
+    std::vector<std::string> all = variables;
+    for (char **one = environ; *one; ++one) {
+        const std::string_view text(*one);
+        const auto name = text.substr(0, text.find('=') + 1);
+        const bool replaced = std::ranges::any_of(
+            variables, [&](const std::string &variable) { return variable.starts_with(name); });
+        if (!replaced && name != "NOTIFY_SOCKET=" && name != "WATCHDOG_PID=" &&
+            name != "WATCHDOG_USEC=")
+            all.emplace_back(text);
+    }
+    return all;
+}
+
+// It starts with no signal blocked, whatever this process blocks. output: where standard
+// output and error go.
+Result<pid_t> spawn(const std::vector<std::string> &argv,
+                    const std::vector<std::string> &environment, int output, bool session)
 {
     const std::string path = argv.empty() ? std::string() : findProgram(argv[0]);
     if (path.empty())
         return fail(ENOENT, argv.empty() ? "" : argv[0]);
-    std::vector<char *> words;
-    words.reserve(argv.size() + 1);
-    for (const auto &word : argv)
-        words.push_back(const_cast<char *>(word.c_str()));
-    words.push_back(nullptr);
+    std::vector<char *> words = pointers(argv);
+    std::vector<char *> variables = pointers(environment);
+    sigset_t none;
+    ::sigemptyset(&none);
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
     ::posix_spawn_file_actions_init(&files);
@@ -45,11 +75,12 @@ Result<pid_t> spawn(const std::vector<std::string> &argv, int output, bool sessi
     ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     ::posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
     ::posix_spawn_file_actions_adddup2(&files, output, STDERR_FILENO);
-    if (session)
-        ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+    ::posix_spawnattr_setsigmask(&attributes, &none);
+    ::posix_spawnattr_setflags(&attributes, static_cast<short>(POSIX_SPAWN_SETSIGMASK |
+                                                               (session ? POSIX_SPAWN_SETSID : 0)));
     pid_t pid = 0;
     const int status =
-        ::posix_spawn(&pid, path.c_str(), &files, &attributes, words.data(), environ);
+        ::posix_spawn(&pid, path.c_str(), &files, &attributes, words.data(), variables.data());
     ::posix_spawn_file_actions_destroy(&files);
     ::posix_spawnattr_destroy(&attributes);
     if (status)
@@ -66,7 +97,7 @@ Result<Finished> runProgram(const std::vector<std::string> &argv)
         return systemFail("pipe");
     const UniqueFd reading(ends[0]);
     UniqueFd writing(ends[1]);
-    const auto pid = spawn(argv, writing.get(), false);
+    const auto pid = spawn(argv, environmentWith({}), writing.get(), false);
     writing.reset();
     if (!pid)
         return std::unexpected(pid.error());
@@ -103,12 +134,21 @@ Result<void> runChecked(const std::vector<std::string> &argv)
                          words.substr(words.rfind('\n') + 1));
 }
 
-Result<pid_t> startProgram(const std::vector<std::string> &argv)
+Result<pid_t> startProgram(const std::vector<std::string> &argv, const StartOptions &options)
 {
     const UniqueFd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
     if (!nowhere)
         return systemFail("/dev/null");
-    return spawn(argv, nowhere.get(), true);
+    return spawn(argv, environmentWith(options.variables),
+                 options.speaks ? STDERR_FILENO : nowhere.get(), true);
+}
+
+Result<UniqueFd> openProcess(pid_t pid)
+{
+    UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    if (!fd)
+        return systemFail("process " + std::to_string(pid));
+    return fd;
 }
 
 } // namespace openipoib::io

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "io/error.hpp"
+#include "io/unique_fd.hpp"
 
 #include <sys/types.h>
 
@@ -25,7 +26,18 @@ struct Finished {
 // not, those of runProgram.
 [[nodiscard]] Result<void> runChecked(const std::vector<std::string> &argv);
 
-// Start in a session of its own, without terminal, and leave it to itself: the process.
-[[nodiscard]] Result<pid_t> startProgram(const std::vector<std::string> &argv);
+struct StartOptions {
+    std::vector<std::string> variables; // "NAME=value", beside those of this process
+    bool speaks = false;                // what it prints goes to this process' standard error
+};
+
+// Start in a session and a process group of its own, without terminal, and leave it to itself:
+// the process. It is not told the sockets by which systemd speaks with this process.
+[[nodiscard]] Result<pid_t> startProgram(const std::vector<std::string> &argv,
+                                         const StartOptions &options = {});
+
+// A descriptor of a process that stays this one's even when the number is another's: readable
+// when it has ended. Errors: ESRCH.
+[[nodiscard]] Result<UniqueFd> openProcess(pid_t pid);
 
 } // namespace openipoib::io
