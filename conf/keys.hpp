@@ -12,16 +12,20 @@ namespace openipoib::conf
 // What a value has to look like.
 enum class Kind {
     yesNo,
-    mode, // yes, no or auto
-    mtu,  // bytes
-    device,
+    mode,      // yes, no or auto
+    mtu,       // bytes
     devices,   // list of interfaces
     bonds,     // list of names of bonds
     addresses, // list of IPv4 and IPv6 addresses, each with or without /PREFIX
     pkeys,     // list of partition keys
     ports,     // list of HCAs and ports of them, or all, or none
     text,      // a node description
-    anything,  // of an obsolete key: not looked at
+    failback,  // never, or seconds
+    targets,   // list of hosts, each with or without %INTERFACE
+    interval,  // milliseconds
+    count,
+    path,     // of a program
+    anything, // of an obsolete key: not looked at
 };
 
 struct Key {

@@ -72,6 +72,8 @@ class Reader
     void unknownKey(const Assignment &at);
     void readSwitches();
     void readOwnQueues();
+    std::vector<std::string> haDevices(const Assignment &enabled, std::string_view key,
+                                       const char *byDefault);
     void readHa();
     void readBonds();
     std::optional<Bond> readBond(const std::string &name);
@@ -189,30 +191,50 @@ void Reader::readOwnQueues()
         reading_.settings.ownQueues = value(*at, parsePorts);
 }
 
+// The interfaces that @key names, or the one that is used without it
+std::vector<std::string> Reader::haDevices(const Assignment &enabled, std::string_view key,
+                                           const char *byDefault)
+{
+    if (auto named = value(key, parseDevices))
+        return std::move(*named);
+    if (!find(key))
+        add(Severity::note, enabled, "no " + std::string(key) + " is set",
+            std::string(byDefault) + " is used");
+    return {byDefault};
+}
+
 void Reader::readHa()
 {
     const auto enabled = value("IPOIBHA_ENABLE", parseYesNo);
-    const auto primary = value("PRIMARY_IPOIB_DEV", parseDevice);
-    const auto secondary = value("SECONDARY_IPOIB_DEV", parseDevice);
-    if (!enabled || !*enabled)
+    Ha ha;
+    const auto read = [this](std::string_view key, auto parse, auto &to) {
+        if (auto set = value(key, parse))
+            to = std::move(*set);
+    };
+    read("IPOIBHA_FAILBACK", parseFailback, ha.failback);
+    read("IPOIBHA_MULTICAST", parseYesNo, ha.multicast);
+    read("IPOIBHA_TARGETS", parseTargets, ha.targets);
+    read("IPOIBHA_TARGET_INTERVAL", parseTargetInterval, ha.targetInterval);
+    read("IPOIBHA_TARGET_MISSES", parseTargetMisses, ha.targetMisses);
+    read("IPOIBHA_NOTIFY", parseProgram, ha.notify);
+    if (!enabled || !*enabled) {
+        value("PRIMARY_IPOIB_DEV", parseDevices);
+        value("SECONDARY_IPOIB_DEV", parseDevices);
         return;
-    HaPair pair;
-    const Assignment &at = *find("IPOIBHA_ENABLE");
-    if (primary)
-        pair.primary = *primary;
-    else if (!find("PRIMARY_IPOIB_DEV"))
-        add(Severity::note, at, "no PRIMARY_IPOIB_DEV is set", "ib0 is used");
-    if (secondary)
-        pair.secondary = *secondary;
-    else if (!find("SECONDARY_IPOIB_DEV"))
-        add(Severity::note, at, "no SECONDARY_IPOIB_DEV is set", "ib1 is used");
-    if (pair.primary == pair.secondary) {
-        const Entry second = find("SECONDARY_IPOIB_DEV");
-        add(Severity::error, second ? *second : at,
-            "primary and secondary are both '" + printable(pair.primary) + "'",
-            "name the other port's interface");
     }
-    reading_.settings.ha = std::move(pair);
+    const Assignment &at = *find("IPOIBHA_ENABLE");
+    const auto primaries = haDevices(at, "PRIMARY_IPOIB_DEV", "ib0");
+    const auto secondaries = haDevices(at, "SECONDARY_IPOIB_DEV", "ib1");
+    if (auto pairs = pairUp(primaries, secondaries)) {
+        ha.pairs = std::move(*pairs);
+    } else {
+        const Entry second = find("SECONDARY_IPOIB_DEV");
+        add(Severity::error, second ? *second : at, pairs.error().what, pairs.error().cure);
+        return;
+    }
+    if (const auto checked = checkTargets(ha.targets, ha.pairs); !checked)
+        addValue(*find("IPOIBHA_TARGETS"), checked.error());
+    reading_.settings.ha = std::move(ha);
 }
 
 void Reader::readBonds()

@@ -26,8 +26,25 @@ namespace openipoib::conf
 enum class Mode { datagram, connected, automatic };
 
 struct HaPair {
-    std::string primary = "ib0";
-    std::string secondary = "ib1";
+    std::string primary;
+    std::string secondary;
+};
+
+// A host whose answers show that an interface reaches it.
+struct HaTarget {
+    std::string address;   // IPv4 or IPv6
+    std::string interface; // one of the pair that asks for it; "": of the only pair
+};
+
+// What ipoib-ha is to do.
+struct Ha {
+    std::vector<HaPair> pairs; // at least one; no interface is in two of them
+    std::vector<HaTarget> targets;
+    unsigned targetInterval = 1000;   // milliseconds between two questions
+    unsigned targetMisses = 3;        // questions without an answer, in a row
+    std::optional<unsigned> failback; // seconds for which the primary has to work; nullopt: never
+    bool multicast = true;
+    std::string notify; // the path of the program to be run after a failover; "": none
 };
 
 struct Bond {
@@ -54,7 +71,7 @@ struct Settings {
     std::map<std::string, unsigned, std::less<>> mtuOf;
     std::map<std::string, std::vector<std::uint16_t>, std::less<>> childrenOf;
 
-    std::optional<HaPair> ha;
+    std::optional<Ha> ha;
     std::vector<Bond> bonds; // empty with ha: it wins
 
     // What is wanted for one interface; a child without keys of its own is

@@ -5,11 +5,13 @@
 #include "conf/nearest.hpp"
 
 #include <arpa/inet.h>
+#include <limits.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <set>
 
 namespace openipoib::conf
 {
@@ -20,6 +22,7 @@ namespace
 constexpr std::size_t maxHcaName = 63;
 constexpr unsigned maxPort = 254;
 constexpr std::size_t maxPorts = 32; // that ib_ipoib takes
+constexpr std::size_t maxTargets = 64;
 
 std::unexpected<Misfit> misfit(std::string_view value, std::string cure)
 {
@@ -88,6 +91,30 @@ std::optional<std::string_view> meantAs(std::string_view value)
     return std::nullopt;
 }
 
+// Neither unspecified, nor this host's own, nor many hosts'
+bool isHostAddress(const std::string &text)
+{
+    in_addr four{};
+    if (::inet_pton(AF_INET, text.c_str(), &four) == 1) {
+        const unsigned first = ntohl(four.s_addr) >> 24;
+        return first != 0 && first != IN_LOOPBACKNET && first < 224;
+    }
+    in6_addr six{};
+    return ::inet_pton(AF_INET6, text.c_str(), &six) == 1 && !IN6_IS_ADDR_UNSPECIFIED(&six) &&
+           !IN6_IS_ADDR_LOOPBACK(&six) && !IN6_IS_ADDR_MULTICAST(&six) &&
+           !IN6_IS_ADDR_V4MAPPED(&six);
+}
+
+Parsed<unsigned> parseWithin(std::string_view value, unsigned least, unsigned most,
+                             const std::string &expected)
+{
+    const auto parsed = number<unsigned>(value);
+    if (!parsed || *parsed < least || *parsed > most)
+        return misfit(value,
+                      expected + " from " + std::to_string(least) + " to " + std::to_string(most));
+    return *parsed;
+}
+
 } // namespace
 
 Parsed<bool> parseYesNo(std::string_view value)
@@ -123,13 +150,6 @@ Parsed<unsigned> parseMtu(std::string_view value)
     if (!bytes || *bytes < minMtu || *bytes > maxConnectedMtu)
         return misfit(value, "expected a number of bytes from 68 to 65520");
     return *bytes;
-}
-
-Parsed<std::string> parseDevice(std::string_view value)
-{
-    if (!isDeviceName(value))
-        return misfit(value, "expected the name of one interface, for example ib0");
-    return std::string(value);
 }
 
 Parsed<std::vector<std::string>> parseDevices(std::string_view value)
@@ -224,6 +244,89 @@ Parsed<std::string> parseText(std::string_view value)
     if (!std::ranges::all_of(value, [](char c) { return c >= ' ' && c < 0x7F; }))
         return misfit(value, "expected printable ASCII characters");
     return std::string(value);
+}
+
+Parsed<std::optional<unsigned>> parseFailback(std::string_view value)
+{
+    if (lower(value) == "never")
+        return std::nullopt;
+    return parseWithin(value, 0, 86400, "expected never, or seconds");
+}
+
+Parsed<std::vector<HaTarget>> parseTargets(std::string_view value)
+{
+    std::vector<HaTarget> targets;
+    for (const auto &word : split(value)) {
+        const auto percent = word.find('%');
+        HaTarget target{.address = word.substr(0, percent), .interface = {}};
+        if (percent != std::string::npos)
+            target.interface = word.substr(percent + 1);
+        if (!isHostAddress(target.address) ||
+            (percent != std::string::npos && !isDeviceName(target.interface)))
+            return misfit(word, "expected the address of another host, for example 10.10.10.1, or "
+                                "10.10.10.1%ib0 with several pairs");
+        targets.push_back(std::move(target));
+    }
+    if (targets.empty())
+        return misfit(value, "expected addresses separated by commas, for example 10.10.10.1");
+    if (targets.size() > maxTargets)
+        return misfit(value, "expected at most " + std::to_string(maxTargets) + " addresses");
+    return targets;
+}
+
+Parsed<unsigned> parseTargetInterval(std::string_view value)
+{
+    return parseWithin(value, 10, 60000, "expected milliseconds");
+}
+
+Parsed<unsigned> parseTargetMisses(std::string_view value)
+{
+    return parseWithin(value, 1, 1000, "expected a number");
+}
+
+Parsed<std::string> parseProgram(std::string_view value)
+{
+    if (!value.starts_with('/') || value.ends_with('/') || value.size() >= PATH_MAX)
+        return misfit(value, "expected the path of a program, from the root");
+    return std::string(value);
+}
+
+Parsed<std::vector<HaPair>> pairUp(const std::vector<std::string> &primaries,
+                                   const std::vector<std::string> &secondaries)
+{
+    if (primaries.size() != secondaries.size())
+        return std::unexpected(
+            Misfit{"there are primary interfaces: " + std::to_string(primaries.size()) +
+                       ", secondary ones: " + std::to_string(secondaries.size()),
+                   "name a secondary interface for each primary one"});
+    std::vector<HaPair> pairs;
+    std::set<std::string> names;
+    for (std::size_t i = 0; i < primaries.size(); ++i) {
+        for (const auto &name : {primaries[i], secondaries[i]})
+            if (!names.insert(name).second)
+                return std::unexpected(Misfit{"'" + printable(name) + "' comes twice",
+                                              "name another port's interface"});
+        pairs.push_back({primaries[i], secondaries[i]});
+    }
+    return pairs;
+}
+
+Parsed<void> checkTargets(const std::vector<HaTarget> &targets, const std::vector<HaPair> &pairs)
+{
+    for (const auto &target : targets) {
+        if (target.interface.empty() && pairs.size() > 1)
+            return std::unexpected(
+                Misfit{"it is not known which pair asks for '" + printable(target.address) + "'",
+                       "append % and one of its interfaces, as in " + target.address + "%" +
+                           printable(pairs.front().primary)});
+        const bool known = std::ranges::any_of(pairs, [&](const HaPair &pair) {
+            return pair.primary == target.interface || pair.secondary == target.interface;
+        });
+        if (!target.interface.empty() && !known)
+            return std::unexpected(Misfit{"'" + printable(target.interface) + "' is in no pair",
+                                          "append % and the interface of a pair"});
+    }
+    return {};
 }
 
 } // namespace openipoib::conf

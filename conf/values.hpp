@@ -20,7 +20,6 @@ template <typename T> using Parsed = std::expected<T, Misfit>;
 [[nodiscard]] Parsed<bool> parseYesNo(std::string_view value);
 [[nodiscard]] Parsed<Mode> parseMode(std::string_view value);
 [[nodiscard]] Parsed<unsigned> parseMtu(std::string_view value);
-[[nodiscard]] Parsed<std::string> parseDevice(std::string_view value);
 // Lists are separated by commas or blanks; an empty list and a name that comes
 // twice do not fit.
 [[nodiscard]] Parsed<std::vector<std::string>> parseDevices(std::string_view value);
@@ -30,5 +29,23 @@ template <typename T> using Parsed = std::expected<T, Misfit>;
 [[nodiscard]] Parsed<std::vector<std::string>> parsePorts(std::string_view value);
 // At most 56 bytes of printable ASCII: an HCA holds 63, " HCA-1" is added.
 [[nodiscard]] Parsed<std::string> parseText(std::string_view value);
+
+// Of ipoib-ha. "never", or 0 to 86400 seconds
+[[nodiscard]] Parsed<std::optional<unsigned>> parseFailback(std::string_view value);
+// Addresses that a single other host can have, as "10.10.10.1" or "fe80::1%ib0"
+[[nodiscard]] Parsed<std::vector<HaTarget>> parseTargets(std::string_view value);
+// 10 to 60000 milliseconds
+[[nodiscard]] Parsed<unsigned> parseTargetInterval(std::string_view value);
+// 1 to 1000
+[[nodiscard]] Parsed<unsigned> parseTargetMisses(std::string_view value);
+// The path of a program, from the root
+[[nodiscard]] Parsed<std::string> parseProgram(std::string_view value);
+// The first primary with the first secondary, and so on. What does not fit: their numbers
+// differ, or an interface comes twice.
+[[nodiscard]] Parsed<std::vector<HaPair>> pairUp(const std::vector<std::string> &primaries,
+                                                 const std::vector<std::string> &secondaries);
+// Whether it is known for each target which pair asks for it
+[[nodiscard]] Parsed<void> checkTargets(const std::vector<HaTarget> &targets,
+                                        const std::vector<HaPair> &pairs);
 
 } // namespace openipoib::conf

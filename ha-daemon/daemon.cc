@@ -103,7 +103,7 @@ io::Result<std::unique_ptr<Daemon>> Daemon::open(const Options &options)
     auto announcer = Announcer::open();
     if (!announcer)
         return std::unexpected(announcer.error());
-    auto prober = Prober::open(options.targets.addresses);
+    auto prober = Prober::open(options.configuration.targetAddresses());
     if (!prober)
         return std::unexpected(prober.error());
     auto control = ControlServer::open(options.runFolder + "/" + controlName);
@@ -112,16 +112,17 @@ io::Result<std::unique_ptr<Daemon>> Daemon::open(const Options &options)
     std::unique_ptr<Daemon> daemon(new Daemon(
         options, std::move(*folder), std::move(*kernel), std::move(*monitor), std::move(*announcer),
         std::move(*prober), std::move(*control), std::move(*signals)));
-    for (const auto &names : options.pairs)
-        daemon->add(names);
+    for (const auto &pair : options.configuration.pairs)
+        daemon->add(pair);
     return daemon;
 }
 
-void Daemon::add(const Names &names)
+void Daemon::add(const PairConfiguration &wanted)
 {
-    Managed &one = pairs_.emplace_back(Managed{.names = names,
-                                               .pair = Pair(options_.policy, std::nullopt),
-                                               .targets = Targets(options_.targets),
+    const Policy &policy = options_.configuration.policy;
+    Managed &one = pairs_.emplace_back(Managed{.names = wanted.names,
+                                               .pair = Pair(policy, std::nullopt),
+                                               .targets = Targets(wanted.targets),
                                                .memberships = {},
                                                .greeter = {}});
     const auto text = folder_.read(one.file());
@@ -129,7 +130,7 @@ void Daemon::add(const Names &names)
         return;
     auto journal = readJournal(*text);
     if (journal)
-        one.pair = Pair(options_.policy, std::move(*journal));
+        one.pair = Pair(policy, std::move(*journal));
     else
         say(one, {Severity::warning, one.file() + ": " + journal.error().text()});
 }
@@ -141,16 +142,31 @@ void Daemon::dismiss(Managed &one)
     save(one, true);
 }
 
-// A pair that goes on does not notice.
+// The identity does not notice.
+void Daemon::change(Managed &one, const PairConfiguration &wanted)
+{
+    one.pair.configure(options_.configuration.policy);
+    if (one.targets.policy() != wanted.targets)
+        one.targets = Targets(wanted.targets);
+    if (!options_.configuration.multicast)
+        one.memberships.clear();
+    one.look = true;
+}
+
 void Daemon::reload()
 {
-    const auto names = options_.reread();
-    if (!names) {
-        sayAll(Severity::warning, "going on as before: " + names.error().text());
+    auto wanted = options_.reread();
+    auto prober = wanted ? Prober::open(wanted->targetAddresses())
+                         : io::Result<Prober>(std::unexpected(wanted.error()));
+    if (!prober) {
+        sayAll(Severity::warning, "going on as before: " + prober.error().text());
         return;
     }
+    options_.configuration = std::move(*wanted);
+    prober_ = std::move(*prober);
+    const auto &pairs = options_.configuration.pairs;
     const auto isWanted = [&](const Managed &one) {
-        return std::ranges::find(*names, one.names) != names->end();
+        return std::ranges::find(pairs, one.names, &PairConfiguration::names) != pairs.end();
     };
     for (auto &one : pairs_)
         if (!isWanted(one)) {
@@ -158,10 +174,14 @@ void Daemon::reload()
             dismiss(one);
         }
     std::erase_if(pairs_, [&](const Managed &one) { return !isWanted(one); });
-    for (const auto &each : *names)
-        if (std::ranges::find(pairs_, each, &Managed::names) == pairs_.end())
-            add(each);
-    sayAll(Severity::info, "the configuration has been read anew");
+    for (const auto &pair : pairs) {
+        const auto known = std::ranges::find(pairs_, pair.names, &Managed::names);
+        if (known == pairs_.end())
+            add(pair);
+        else
+            change(*known, pair);
+    }
+    sayAll(Severity::info, "the configuration has been read again");
 }
 
 bool Daemon::obeySignals()
@@ -193,7 +213,7 @@ int Daemon::timeout() const
         if (one.look)
             return 0;
     }
-    for (const auto &wake : {lookAt_, control_.wake()})
+    for (const auto &wake : {lookAt_, control_.wake(), notifier_.wake()})
         if (wake)
             until = std::min(until, *wake);
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - now());
@@ -207,6 +227,8 @@ io::Result<std::vector<int>> Daemon::wait()
     for (const int fd : prober_.fds())
         polled.push_back({fd, POLLIN, 0});
     for (const int fd : ports_.fds())
+        polled.push_back({fd, POLLIN, 0});
+    for (const int fd : notifier_.fds())
         polled.push_back({fd, POLLIN, 0});
     for (const pollfd &one : control_.polled())
         polled.push_back(one);
@@ -270,21 +292,17 @@ void Daemon::serve(const std::vector<int> &ready)
     if (isReady(monitor_.fd()))
         readMonitor();
     serveClients(isReady);
+    collectNotified();
     tick();
     lookWhereAsked();
 }
 
-void Daemon::serveClients(const std::function<bool(int)> &isReady)
+void Daemon::collectNotified()
 {
-    control_.expire(now());
-    for (const pollfd &one : control_.polled()) {
-        if (!isReady(one.fd))
-            continue;
-        const auto done = control_.receive(
-            one.fd, now(), [this](const std::string &command) { return answer(command); });
-        if (!done)
-            sayAll(Severity::warning, done.error().text());
-    }
+    for (const auto &failure : notifier_.collect(now()))
+        for (const auto &one : pairs_)
+            if (one.names == failure.names)
+                say(one, {Severity::warning, failure.words});
 }
 
 void Daemon::readMonitor()
@@ -421,7 +439,7 @@ void Daemon::look(Managed &one)
     const auto &seen = one.pair.lanes().at(0).view.side;
     one.targets.watch({{seen[Side::primary].index, seen[Side::secondary].index}});
     notePorts(one);
-    if (options_.multicast)
+    if (options_.configuration.multicast)
         mirror(one);
     lookTook_ = now() - begin;
     greet(one);
@@ -477,7 +495,10 @@ void Daemon::perform(Managed &one, const Action &action)
         announce(one, *what);
     else if (std::holds_alternative<Look>(action))
         lookAt_ = std::min(lookAt_.value_or(Time::max()), now() + patience);
-    else
+    else if (const auto *moved = std::get_if<Notify>(&action)) {
+        if (const std::string &program = options_.configuration.notify; !program.empty())
+            notifier_.notify(program, one.names, *moved, now());
+    } else
         say(one, std::get<Say>(action));
 }
 
@@ -521,56 +542,6 @@ void Daemon::speak()
                                      {"text", what.text}};
         control_.tell(line.dump() + "\n");
     }
-}
-
-// Nothing has failed, so there is time to see what the interfaces got a moment ago.
-std::map<std::string, nlohmann::json> Daemon::switchPairs(const Request &request)
-{
-    for (auto &one : pairs_)
-        one.look = true;
-    lookWhereAsked();
-    std::map<std::string, nlohmann::json> outcomes;
-    for (auto &one : pairs_) {
-        if (!request.concerns(one.names[Side::primary], one.names[Side::secondary]))
-            continue;
-        const std::string why = one.pair.whyNotSwitched();
-        outcomes[one.file()] = {{"to", one.names[other(one.pair.active())]},
-                                {"why_not", why},
-                                {"dry_run", request.dryRun}};
-        if (!request.dryRun)
-            deliver(one, SwitchAsked{});
-    }
-    return outcomes;
-}
-
-std::optional<std::string> Daemon::answer(const std::string &text)
-{
-    const auto refuse = [](const std::string &why) {
-        return nlohmann::json{{"error", why}}.dump() + "\n";
-    };
-    const auto request = readRequest(text);
-    if (!request)
-        return refuse(request.error().context);
-    if (request->command == "monitor")
-        return std::nullopt;
-    std::map<std::string, nlohmann::json> switched;
-    if (request->command == "switch")
-        switched = switchPairs(*request);
-    if (request->command == "switch" && switched.empty())
-        return refuse("there is no pair with '" + request->pair + "'");
-    nlohmann::json document = {{"version", documentVersion}, {"pairs", nlohmann::json::array()}};
-    for (const auto &one : pairs_) {
-        auto pair = describe(one.pair, now());
-        pair["decisions"] = decisions(one.pair, now());
-        std::size_t groups = 0;
-        for (const auto &[child, memberships] : one.memberships)
-            groups += memberships.count();
-        pair["groups"] = groups;
-        if (const auto outcome = switched.find(one.file()); outcome != switched.end())
-            pair["switch"] = outcome->second;
-        document["pairs"].push_back(std::move(pair));
-    }
-    return document.dump() + "\n";
 }
 
 void Daemon::save(const Managed &one, bool ending)

@@ -3,6 +3,7 @@
 // waits but poll().
 #pragma once
 
+#include "ha-daemon/configuration.hpp"
 #include "ha-daemon/core/greeter.hpp"
 #include "ha-daemon/core/pair.hpp"
 #include "ha-daemon/core/targets.hpp"
@@ -10,6 +11,7 @@
 #include "ha-daemon/linux/control.hpp"
 #include "ha-daemon/linux/kernel.hpp"
 #include "ha-daemon/linux/memberships.hpp"
+#include "ha-daemon/linux/notifier.hpp"
 #include "ha-daemon/linux/ports.hpp"
 #include "ha-daemon/linux/prober.hpp"
 #include "ha-daemon/linux/run_folder.hpp"
@@ -28,15 +30,10 @@ namespace openipoib::ha
 inline constexpr auto defaultRunFolder = "/run/ipoib-ha";
 inline constexpr auto controlName = "control";
 
-using Names = Both<std::string>;
-
 struct Options {
-    std::vector<Names> pairs;
-    // The pairs that there should be from now on, on SIGHUP; empty: that ends it.
-    std::function<io::Result<std::vector<Names>>()> reread;
-    Policy policy;
-    TargetPolicy targets;
-    bool multicast = false;
+    Configuration configuration;
+    // What to do from now on, on SIGHUP; empty: that ends it.
+    std::function<io::Result<Configuration>()> reread;
     bool verbose = false;
     std::string runFolder = defaultRunFolder;
 };
@@ -61,10 +58,7 @@ class Daemon
         bool unsaved = false; // the journal, until the next look
         bool lost = false;    // messages, since the last look
 
-        [[nodiscard]] std::string file() const
-        {
-            return names[Side::primary] + "+" + names[Side::secondary] + ".json";
-        }
+        [[nodiscard]] std::string file() const { return nameOf(names) + ".json"; }
     };
 
     Daemon(Options options, RunFolder folder, Kernel kernel, netlink::Monitor monitor,
@@ -73,7 +67,8 @@ class Daemon
     [[nodiscard]] Time now() const;
     [[nodiscard]] int timeout() const;
     void begin();
-    void add(const Names &names);
+    void add(const PairConfiguration &wanted);
+    void change(Managed &one, const PairConfiguration &wanted);
     void dismiss(Managed &one);
     // False: to end.
     [[nodiscard]] bool obeySignals();
@@ -94,12 +89,13 @@ class Daemon
     void deliver(Managed &one, const Event &event);
     void perform(Managed &one, const Action &action);
     void announce(Managed &one, const Announce &what);
+    void collectNotified();
     void say(const Managed &one, const Say &what);
     void sayAll(Severity severity, const std::string &text);
     void speak();
     // By the names of their journals
     [[nodiscard]] std::map<std::string, nlohmann::json> switchPairs(const Request &request);
-    [[nodiscard]] std::optional<std::string> answer(const std::string &text);
+    [[nodiscard]] std::optional<std::string> answer(const ControlServer::Question &question);
     void save(const Managed &one, bool ending);
 
     Options options_;
@@ -110,6 +106,7 @@ class Daemon
     Prober prober_;
     ControlServer control_;
     io::UniqueFd signals_;
+    Notifier notifier_;
     Ports ports_;
     std::deque<Managed> pairs_;
     // What is to be said once everything has been done, and of which pair: nothing waits

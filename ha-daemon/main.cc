@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 // ipoib-ha: the command line.
-#include "conf/settings.hpp"
+#include "conf/keys.hpp"
+#include "conf/values.hpp"
 #include "ha-daemon/daemon.hpp"
 #include "ha-daemon/document.hpp"
 #include "ha-daemon/linux/priority.hpp"
@@ -9,14 +10,11 @@
 #include "io/file.hpp"
 
 #include <CLI/CLI.hpp>
-#include <arpa/inet.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
-#include <charconv>
 #include <iostream>
 #include <optional>
-#include <set>
 
 namespace
 {
@@ -32,10 +30,14 @@ struct CommandLine {
     bool dryRun = false;
     std::vector<std::string> primaries;
     std::vector<std::string> secondaries;
-    std::string failback = "never";
     std::string file = "/etc/infiniband/openib.conf";
+    // nullopt: as the file says, or as it is without one
+    std::optional<std::string> failback;
+    std::optional<unsigned> targetEvery; // milliseconds
+    std::optional<unsigned> targetMisses;
+    std::optional<std::string> notify;
     std::vector<std::string> targets;
-    unsigned targetEvery = 1000; // milliseconds
+    bool multicast = false;
     bool arping = false;
     bool noArping = false;
     bool json = false;
@@ -51,22 +53,23 @@ void describe(CLI::App &app, CommandLine &line)
         ->allow_extra_args(false);
     app.add_flag("--with-arping", line.arping, "announce addresses that have moved (the default)");
     app.add_flag("--no-arping", line.noArping, "do not")->excludes("--with-arping");
-    app.add_flag("--with-multicast", line.options.multicast,
+    app.add_flag("--with-multicast", line.multicast,
                  "keep the multicast groups of programs joined on both interfaces");
     app.add_flag("-v,--verbose", line.options.verbose, "say more");
     app.add_option("--failback", line.failback,
-                   "when the primary works again: never, or after so many seconds")
-        ->capture_default_str();
+                   "when the primary works again: never (the default), or after so many seconds");
     app.add_option("--target", line.targets,
-                   "IP address that should answer by either interface; again for more")
+                   "IP address that should answer by either interface; again for more; with "
+                   "several pairs ADDRESS%INTERFACE")
         ->allow_extra_args(false);
-    app.add_option("--target-every", line.targetEvery, "milliseconds between two questions")
-        ->check(CLI::Range(10U, 60000U))
-        ->capture_default_str();
-    app.add_option("--target-misses", line.options.targets.misses,
-                   "unanswered questions in a row until an interface counts as cut off")
-        ->check(CLI::Range(1U, 1000U))
-        ->capture_default_str();
+    app.add_option("--target-every", line.targetEvery,
+                   "milliseconds between two questions (default: 1000)")
+        ->check(CLI::Range(10U, 60000U));
+    app.add_option("--target-misses", line.targetMisses,
+                   "unanswered questions in a row until an interface counts as cut off "
+                   "(default: 3)")
+        ->check(CLI::Range(1U, 1000U));
+    app.add_option("--notify", line.notify, "program to be run after each move of the identity");
     app.add_option("-c,--config", line.file, "the configuration file")->capture_default_str();
     app.add_option("--run-folder", line.options.runFolder, "journals and control socket")
         ->capture_default_str();
@@ -96,18 +99,6 @@ int complain(const std::string &text, Status status = usage)
     return status;
 }
 
-bool setFailback(const std::string &text, ha::Policy &policy)
-{
-    if (text == "never")
-        return true;
-    unsigned seconds = 0;
-    const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-    if (error != std::errc{} || at != text.data() + text.size() || seconds > 86400)
-        return false;
-    policy.failback = std::chrono::seconds(seconds);
-    return true;
-}
-
 // From the file, its complaints printed. nullopt: it is broken, or cannot be read.
 std::optional<conf::Settings> readConfiguration(const std::string &path)
 {
@@ -124,86 +115,105 @@ std::optional<conf::Settings> readConfiguration(const std::string &path)
     return std::move(reading.settings);
 }
 
-std::vector<ha::Names> pairsOf(const CommandLine &line)
+io::Result<std::vector<conf::HaPair>> pairsOf(const CommandLine &line)
 {
-    std::vector<ha::Names> pairs;
-    const std::size_t count =
-        std::max<std::size_t>({line.primaries.size(), line.secondaries.size(), 1});
-    for (std::size_t i = 0; i < count; ++i)
-        pairs.push_back({{i < line.primaries.size() ? line.primaries[i] : "ib0",
-                          i < line.secondaries.size() ? line.secondaries[i] : "ib1"}});
-    return pairs;
+    const auto orDefault = [](std::vector<std::string> names, const char *byDefault) {
+        if (names.empty())
+            names.emplace_back(byDefault);
+        return names;
+    };
+    const auto primaries = orDefault(line.primaries, "ib0");
+    const auto secondaries = orDefault(line.secondaries, "ib1");
+    for (const auto &names : {primaries, secondaries})
+        for (const auto &name : names)
+            if (!conf::isDeviceName(name))
+                return io::fail(EINVAL, "'" + name + "' is not the name of an interface");
+    auto pairs = conf::pairUp(primaries, secondaries);
+    if (!pairs)
+        return io::fail(EINVAL, pairs.error().what);
+    return std::move(*pairs);
 }
 
-io::Result<std::vector<ha::Names>> usable(std::vector<ha::Names> pairs)
+// What openib.conf asks for.
+io::Result<conf::Ha> configured(const std::string &path)
 {
-    std::set<std::string> names;
-    for (const auto &pair : pairs)
-        for (const auto &name : pair.values)
-            if (!names.insert(name).second || name.empty() || name.find('/') != std::string::npos)
-                return io::fail(EINVAL, "'" + name + "' cannot be used, or not twice");
-    return pairs;
-}
-
-io::Result<std::vector<ha::Names>> configuredPairs(const std::string &path)
-{
-    const auto settings = readConfiguration(path);
+    auto settings = readConfiguration(path);
     if (!settings)
-        return io::fail(EINVAL, path);
+        return io::fail(EINVAL, path + " is not used");
     if (!settings->ha)
         return io::fail(EINVAL, path + ": IPOIBHA_ENABLE is not yes");
-    return usable({{{settings->ha->primary, settings->ha->secondary}}});
+    return std::move(*settings->ha);
 }
 
-// nullopt: no address, or not one that a single other host has
-std::optional<io::Bytes> hostAddress(const std::string &text)
+// The value of an option by the parser of openib.conf
+template <typename T>
+io::Result<void> set(const char *option, const std::string &text,
+                     conf::Parsed<T> (*parse)(std::string_view), T &to)
 {
-    in_addr four{};
-    if (::inet_pton(AF_INET, text.c_str(), &four) == 1) {
-        const io::View bytes(reinterpret_cast<const std::uint8_t *>(&four), sizeof four);
-        if (bytes[0] == 0 || bytes[0] == IN_LOOPBACKNET || bytes[0] >= 224)
-            return std::nullopt;
-        return io::Bytes(bytes.begin(), bytes.end());
-    }
-    in6_addr six{};
-    if (::inet_pton(AF_INET6, text.c_str(), &six) != 1 || IN6_IS_ADDR_UNSPECIFIED(&six) ||
-        IN6_IS_ADDR_LOOPBACK(&six) || IN6_IS_ADDR_MULTICAST(&six) || IN6_IS_ADDR_V4MAPPED(&six))
-        return std::nullopt;
-    return io::Bytes(std::begin(six.s6_addr), std::end(six.s6_addr));
-}
-
-io::Result<void> setTargets(const CommandLine &line, ha::TargetPolicy &policy)
-{
-    policy.every = std::chrono::milliseconds(line.targetEvery);
-    for (const auto &text : line.targets) {
-        auto address = hostAddress(text);
-        if (!address)
-            return io::fail(EINVAL, "--target: '" + text + "' is not the address of a host");
-        policy.addresses.push_back(std::move(*address));
-    }
+    auto parsed = parse(text);
+    if (!parsed)
+        return io::fail(EINVAL, std::string(option) + ": " + parsed.error().what + "; " +
+                                    parsed.error().cure);
+    to = std::move(*parsed);
     return {};
 }
 
-int runDaemon(CommandLine &line)
+// What the command line says goes before what the file says.
+io::Result<void> override(const CommandLine &line, conf::Ha &ha)
 {
+    ha.targetInterval = line.targetEvery.value_or(ha.targetInterval);
+    ha.targetMisses = line.targetMisses.value_or(ha.targetMisses);
+    ha.multicast = ha.multicast || line.multicast;
+    io::Result<void> done;
+    if (line.failback)
+        done = set("--failback", *line.failback, conf::parseFailback, ha.failback);
+    if (done && line.notify)
+        done = set("--notify", *line.notify, conf::parseProgram, ha.notify);
+    std::string targets;
+    for (const auto &target : line.targets)
+        targets += target + ",";
+    if (done && !line.targets.empty())
+        done = set("--target", targets, conf::parseTargets, ha.targets);
+    if (!done)
+        return done;
+    if (const auto fit = conf::checkTargets(ha.targets, ha.pairs); !fit)
+        return io::fail(EINVAL, "--target: " + fit.error().what + "; " + fit.error().cure);
+    return {};
+}
+
+io::Result<ha::Configuration> configuration(const CommandLine &line)
+{
+    conf::Ha ha{.pairs = {}, .targets = {}, .failback = {}, .multicast = false, .notify = {}};
+    if (line.command == "run") {
+        auto read = configured(line.file);
+        if (!read)
+            return std::unexpected(read.error());
+        ha = std::move(*read);
+    } else {
+        auto pairs = pairsOf(line);
+        if (!pairs)
+            return std::unexpected(pairs.error());
+        ha.pairs = std::move(*pairs);
+    }
+    if (const auto done = override(line, ha); !done)
+        return std::unexpected(done.error());
+    auto made = ha::configurationOf(ha);
+    made.policy.announce = !line.noArping;
+    return made;
+}
+
+int runDaemon(const CommandLine &line)
+{
+    ha::Options options = line.options;
     if (line.command == "run")
-        line.options.reread = [file = line.file] { return configuredPairs(file); };
-    else if (line.primaries.size() > 1 && line.primaries.size() != line.secondaries.size())
-        return complain("every -p needs its -s");
-    auto pairs = line.options.reread ? line.options.reread() : usable(pairsOf(line));
-    if (!pairs)
-        return complain(pairs.error().text());
-    line.options.pairs = std::move(*pairs);
-    if (const auto set = setTargets(line, line.options.targets); !set)
-        return complain(set.error().context);
-    if (!line.targets.empty() && line.options.pairs.size() > 1)
-        return complain("--target: with several pairs it is not known whose it is");
-    if (!setFailback(line.failback, line.options.policy))
-        return complain("--failback: '" + line.failback + "' is neither never nor seconds");
-    line.options.policy.announce = !line.noArping;
+        options.reread = [line] { return configuration(line); };
+    auto wanted = configuration(line);
+    if (!wanted)
+        return complain(wanted.error().context);
+    options.configuration = std::move(*wanted);
     if (::geteuid() != 0)
         return complain("only root can run it");
-    auto daemon = ha::Daemon::open(line.options);
+    auto daemon = ha::Daemon::open(options);
     if (!daemon && daemon.error().code == EBUSY)
         return complain("another one runs: " + daemon.error().context + " is locked");
     if (!daemon)
@@ -267,7 +277,7 @@ try {
         return app.exit(error) ? usage : 0;
     }
     const bool asDaemon = !line.primaries.empty() || !line.secondaries.empty() || line.arping ||
-                          line.noArping || line.options.multicast;
+                          line.noArping || line.multicast;
     if (line.command == "check-config")
         return readConfiguration(line.file) ? healthy : usage;
     if (line.command == "run" || (line.command.empty() && asDaemon))

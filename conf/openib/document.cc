@@ -55,6 +55,24 @@ Json interfaceDocument(const Interface &interface)
     return out;
 }
 
+Json haDocument(const conf::Ha &ha)
+{
+    Json out{{"failback", ha.failback ? Json(*ha.failback) : Json("never")},
+             {"multicast", ha.multicast}};
+    for (const auto &pair : ha.pairs)
+        out["pairs"].push_back({{"primary", pair.primary}, {"secondary", pair.secondary}});
+    for (const auto &target : ha.targets)
+        out["targets"].push_back(
+            target.interface.empty() ? target.address : target.address + "%" + target.interface);
+    if (!ha.targets.empty()) {
+        out["target_interval"] = ha.targetInterval;
+        out["target_misses"] = ha.targetMisses;
+    }
+    if (!ha.notify.empty())
+        out["notify"] = ha.notify;
+    return out;
+}
+
 Json texts(const std::vector<Step> &steps)
 {
     Json out = Json::array();
@@ -157,7 +175,7 @@ Json settingsDocument(const conf::Settings &settings)
         for (const auto pkey : pkeys)
             out["IPOIB_CHILDREN_" + name].push_back(hexadecimal(pkey));
     if (settings.ha)
-        out["ha"] = {{"primary", settings.ha->primary}, {"secondary", settings.ha->secondary}};
+        out["ha"] = haDocument(*settings.ha);
     for (const auto &bond : settings.bonds)
         out["bonds"][bond.name] = {{"addresses", bond.addresses}, {"slaves", bond.slaves}};
     return out;

@@ -45,14 +45,6 @@ pid_t started(const HaPlaces &places)
     return pid > 0 && io::isLockedBy(places.lock, pid) ? pid : 0;
 }
 
-io::Result<io::UniqueFd> openProcess(pid_t pid)
-{
-    io::UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-    if (!fd)
-        return io::systemFail(fmt::format("process {}", pid));
-    return fd;
-}
-
 bool hasEnded(const io::UniqueFd &process, int milliseconds)
 {
     pollfd polled{process.get(), POLLIN, 0};
@@ -84,7 +76,7 @@ std::unexpected<io::Error> endedAtOnce(const HaPlaces &places, pid_t pid)
 
 io::Result<void> waitUntilAtWork(const HaPlaces &places, pid_t pid)
 {
-    const auto process = openProcess(pid);
+    const auto process = io::openProcess(pid);
     if (!process)
         return std::unexpected(process.error());
     for (const auto end = Clock::now() + patience; Clock::now() < end;) {
@@ -109,13 +101,11 @@ bool isHaRunning(const HaPlaces &places)
     return shown && shown->status == 0 && std::ranges::find(states, shown->output) != states.end();
 }
 
-io::Result<void> startHa(const HaPlaces &places, const std::string &primary,
-                         const std::string &secondary)
+io::Result<void> startHa(const HaPlaces &places)
 {
     if (hasSystemd(places))
         return io::runChecked({places.systemctl, "start", unit});
-    const auto pid = io::startProgram(
-        {places.program, "-p", primary, "-s", secondary, "--with-arping", "--with-multicast"});
+    const auto pid = io::startProgram({places.program, "run", "--config", places.configuration});
     if (!pid)
         return std::unexpected(pid.error());
     if (const auto recorded = record(places, *pid); !recorded) {
@@ -132,7 +122,7 @@ io::Result<void> stopHa(const HaPlaces &places)
     const pid_t pid = started(places);
     if (!pid)
         return {};
-    const auto process = openProcess(pid);
+    const auto process = io::openProcess(pid);
     if (!process)
         return std::unexpected(process.error());
     // From here on it is this process that is meant, and no later one of the number.

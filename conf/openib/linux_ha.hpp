@@ -16,15 +16,15 @@ struct HaPlaces {
     std::string systemd = "/run/systemd/system"; // is there if systemd runs
     std::string systemctl = "systemctl";
     std::string program = "ipoib-ha";
-    std::string lock = "/run/ipoib-ha/lock";         // of ipoib-ha
+    std::string configuration = "/etc/infiniband/openib.conf"; // the unit has this one
+    std::string lock = "/run/ipoib-ha/lock";                   // of ipoib-ha
     std::string record = "/run/openib/ipoib-ha.pid"; // the process that openib has started
 };
 
 [[nodiscard]] bool isHaRunning(const HaPlaces &places);
 // Until it is at work. Errors: ENOENT, it is not installed; EIO, it has ended at once;
 // ETIMEDOUT.
-[[nodiscard]] io::Result<void> startHa(const HaPlaces &places, const std::string &primary,
-                                       const std::string &secondary);
+[[nodiscard]] io::Result<void> startHa(const HaPlaces &places);
 // Until it has ended. Errors: ETIMEDOUT.
 [[nodiscard]] io::Result<void> stopHa(const HaPlaces &places);
 

@@ -46,7 +46,7 @@ io::Result<void> keepSettings(const Step &step)
 
 } // namespace
 
-io::Result<LinuxSystem> LinuxSystem::open()
+io::Result<LinuxSystem> LinuxSystem::open(const std::string &configuration)
 {
     auto socket = netlink::Socket::open();
     if (!socket)
@@ -54,7 +54,9 @@ io::Result<LinuxSystem> LinuxSystem::open()
     auto ethtool = netlink::Ethtool::open();
     if (!ethtool)
         return std::unexpected(ethtool.error());
-    return LinuxSystem(std::move(*socket), std::move(*ethtool));
+    LinuxSystem system(std::move(*socket), std::move(*ethtool));
+    system.ha_.configuration = configuration;
+    return system;
 }
 
 io::Result<State> LinuxSystem::read()
@@ -173,7 +175,7 @@ io::Result<void> LinuxSystem::execute(const Step &step)
     case StepKind::raiseSysctl:
         return io::writeFile(sysctlPath(roots_, step.target), step.value);
     case StepKind::startHa:
-        return startHa(ha_, step.target, step.value);
+        return startHa(ha_);
     case StepKind::stopHa:
         return stopHa(ha_);
     case StepKind::startBond:

@@ -14,7 +14,8 @@ namespace openipoib::openib
 class LinuxSystem final : public System
 {
   public:
-    [[nodiscard]] static io::Result<LinuxSystem> open();
+    // @configuration: the path of openib.conf
+    [[nodiscard]] static io::Result<LinuxSystem> open(const std::string &configuration);
 
     [[nodiscard]] io::Result<State> read() override;
     [[nodiscard]] io::Result<void> execute(const Step &step) override;

@@ -111,7 +111,7 @@ Exit change(const Command &command, const openib::Options &options, openib::Comm
 
 Exit execute(const Command &command, const openib::Options &options)
 {
-    auto system = openib::LinuxSystem::open();
+    auto system = openib::LinuxSystem::open(options.file);
     if (!system) {
         std::cerr << "openib: " << system.error().text() << '\n';
         return Exit::degraded;

@@ -309,14 +309,23 @@ void Planner::highAvailability()
             add({StepKind::stopHa, {}, {}, {}});
         return;
     }
+    // It takes up a pair that is not complete as soon as it is.
+    std::vector<std::string> complete;
+    for (const auto &[primary, secondary] : settings_.ha->pairs) {
+        const std::string pair = fmt::format("{}+{}", primary, secondary);
+        for (const auto &name : {primary, secondary})
+            if (!state_.interface(name))
+                plan_.problems.push_back(fmt::format(
+                    "{} is not highly available: there is no interface {}", pair, name));
+        if (state_.interface(primary) && state_.interface(secondary))
+            complete.push_back(pair);
+    }
     if (state_.haRunning)
         return;
-    for (const auto &name : {settings_.ha->primary, settings_.ha->secondary})
-        if (!state_.interface(name))
-            plan_.problems.push_back(
-                fmt::format("ipoib-ha is not started: there is no interface {}", name));
-    if (state_.interface(settings_.ha->primary) && state_.interface(settings_.ha->secondary))
-        add({StepKind::startHa, settings_.ha->primary, settings_.ha->secondary, {}});
+    if (complete.empty())
+        plan_.problems.emplace_back("ipoib-ha is not started: no pair is complete");
+    else
+        add({StepKind::startHa, {}, {}, complete});
 }
 
 void Planner::bond(const conf::Bond &bond)
@@ -363,7 +372,9 @@ void Planner::devices(const std::string &only)
     if (queues(only); done())
         return;
     const bool inHa =
-        settings_.ha && (settings_.ha->primary == only || settings_.ha->secondary == only);
+        settings_.ha && std::ranges::any_of(settings_.ha->pairs, [&](const conf::HaPair &pair) {
+            return pair.primary == only || pair.secondary == only;
+        });
     if (only.empty() || inHa)
         highAvailability();
     if (!done())

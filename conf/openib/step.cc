@@ -49,7 +49,7 @@ std::string text(const Step &step)
     case StepKind::raiseSysctl:
         return fmt::format("raise {} to {}", step.target, step.value);
     case StepKind::startHa:
-        return fmt::format("start ipoib-ha for {} and {}", step.target, step.value);
+        return fmt::format("start ipoib-ha for {}", fmt::join(step.arguments, ", "));
     case StepKind::stopHa:
         return "stop ipoib-ha";
     case StepKind::startBond:

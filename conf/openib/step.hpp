@@ -26,7 +26,7 @@ enum class StepKind {
     setModeration, // target: interface, arguments: see moderationIn()
     keepSettings,  // target: interfaces, value: the document
     raiseSysctl,   // target: "net.core.rmem_max", value: number
-    startHa,       // target: primary, value: secondary
+    startHa,       // arguments: pairs, as "ib0+ib1"
     stopHa,        //
     startBond,     // target: bond, value: addresses, arguments: slaves
     stopBond,      // target: bond

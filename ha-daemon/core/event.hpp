@@ -91,6 +91,14 @@ struct Announce {
 struct Look {
 };
 
+// The identity has moved: tell who wants to know.
+struct Notify {
+    Side active = Side::primary;
+    std::string cause;
+    Time took{};            // since the kernel spoke
+    std::size_t failed = 0; // changes
+};
+
 enum class Severity { debug, info, notice, warning };
 
 struct Say {
@@ -98,7 +106,7 @@ struct Say {
     std::string text;
 };
 
-using Action = std::variant<Save, Batch, Announce, Look, Say>;
+using Action = std::variant<Save, Batch, Announce, Look, Notify, Say>;
 using Actions = std::vector<Action>;
 
 } // namespace openipoib::ha

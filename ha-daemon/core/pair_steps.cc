@@ -232,11 +232,12 @@ void Pair::finishMove()
     addressed_ = false;
     act(Save{.canWait = true});
     act(Look{});
-    decided(Severity::notice,
-            name(active_) + " has the identity after " +
-                std::to_string((moves_.back().moved - moves_.back().event).count()) + " us, with " +
-                std::to_string(moves_.back().steps) + " changes, of which " +
-                std::to_string(moves_.back().failed) + " failed");
+    const Move &move = moves_.back();
+    act(Notify{move.to, move.cause, move.moved - move.event, move.failed});
+    decided(Severity::notice, name(active_) + " has the identity after " +
+                                  std::to_string((move.moved - move.event).count()) + " us, with " +
+                                  std::to_string(move.steps) + " changes, of which " +
+                                  std::to_string(move.failed) + " failed");
 }
 
 // The addresses that the active interface is about to get.

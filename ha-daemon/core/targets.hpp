@@ -16,6 +16,8 @@ struct TargetPolicy {
     std::vector<io::Bytes> addresses; // IPv4 or IPv6
     Time every = std::chrono::seconds(1);
     unsigned misses = 3; // rounds in a row
+
+    bool operator==(const TargetPolicy &) const = default;
 };
 
 class Targets

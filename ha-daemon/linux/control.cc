@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -28,6 +29,15 @@ io::Result<sockaddr_un> addressOf(const std::string &path)
     return address;
 }
 
+// Who has connected, whoever that is by now
+bool isRootOrSelf(const io::UniqueFd &fd)
+{
+    ucred peer{};
+    socklen_t size = sizeof peer;
+    return ::getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+           (peer.uid == 0 || peer.uid == ::geteuid());
+}
+
 } // namespace
 
 io::Result<ControlServer> ControlServer::open(const std::string &path)
@@ -41,7 +51,7 @@ io::Result<ControlServer> ControlServer::open(const std::string &path)
     // The folder is locked: what is there is a dead daemon's.
     ::unlink(path.c_str());
     if (::bind(fd.get(), reinterpret_cast<const sockaddr *>(&*address), sizeof *address) < 0 ||
-        ::chmod(path.c_str(), 0600) < 0 || ::listen(fd.get(), 8) < 0)
+        ::chmod(path.c_str(), 0660) < 0 || ::listen(fd.get(), 8) < 0)
         return io::systemFail(path);
     return ControlServer(std::move(fd));
 }
@@ -86,7 +96,8 @@ io::Result<void> ControlServer::accept(Time now)
     }
     if (clients_.size() >= maxClients)
         clients_.erase(clients_.begin());
-    clients_.push_back({.fd = std::move(fd), .in = {}, .out = {}});
+    const bool mayChange = isRootOrSelf(fd);
+    clients_.push_back({.fd = std::move(fd), .mayChange = mayChange, .in = {}, .out = {}});
     return {};
 }
 
@@ -121,7 +132,7 @@ bool ControlServer::serve(Client &client, Time now, const Handler &handler)
     const auto end = client.in.find('\n');
     if (end == std::string::npos)
         return client.in.size() < maxCommand;
-    auto answer = handler(client.in.substr(0, end));
+    auto answer = handler({client.in.substr(0, end), client.mayChange});
     if (!answer) {
         client.listens = true;
         return true;

@@ -26,9 +26,14 @@ inline constexpr Time acceptPatience = std::chrono::seconds(1);  // after a refu
 class ControlServer
 {
   public:
+    struct Question {
+        std::string command;
+        bool mayChange = false; // it comes from root, or from the user of this process
+    };
     // What to answer; nullopt: the caller wants to listen.
-    using Handler = std::function<std::optional<std::string>(const std::string &command)>;
+    using Handler = std::function<std::optional<std::string>(const Question &question)>;
 
+    // For the user and the group of this process.
     [[nodiscard]] static io::Result<ControlServer> open(const std::string &path);
 
     [[nodiscard]] std::vector<pollfd> polled() const;
@@ -45,6 +50,7 @@ class ControlServer
   private:
     struct Client {
         io::UniqueFd fd;
+        bool mayChange = false;
         std::string in;
         std::string out;      // what has yet to be sent
         std::size_t sent = 0; // of out

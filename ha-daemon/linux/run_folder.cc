@@ -11,7 +11,8 @@ namespace openipoib::ha
 
 io::Result<RunFolder> RunFolder::take(const std::string &path)
 {
-    if (::mkdir(path.c_str(), 0700) < 0 && errno != EEXIST)
+    // Its group may ask; what else is in it is this user's alone.
+    if (::mkdir(path.c_str(), 0750) < 0 && errno != EEXIST)
         return io::systemFail(path);
     auto lock = io::lockFile(path + "/lock", io::IfLocked::refuse);
     if (!lock)

@@ -7,6 +7,7 @@
 #include "promise.hpp"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,19 @@ namespace
 {
 
 using openipoib::promise;
+
+void checkHa(const openipoib::conf::Ha &ha)
+{
+    std::set<std::string> names;
+    for (const auto &pair : ha.pairs)
+        promise(names.insert(pair.primary).second && names.insert(pair.secondary).second,
+                "an interface in one pair");
+    promise(!ha.pairs.empty(), "a pair");
+    for (const auto &target : ha.targets)
+        promise(target.interface.empty() ? ha.pairs.size() == 1 : names.contains(target.interface),
+                "a target's pair");
+    promise(ha.targetInterval >= 10 && ha.targetMisses >= 1, "questions");
+}
 
 // A diagnostic is one printable line about a place that is in the text.
 void checkDiagnostic(const openipoib::conf::Diagnostic &diagnostic, std::size_t lines)
@@ -59,7 +73,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
         return 0;
     const Settings &settings = reading.settings;
     promise(!(settings.ha && !settings.bonds.empty()), "never both");
-    promise(!settings.ha || settings.ha->primary != settings.ha->secondary, "two interfaces");
+    if (settings.ha)
+        checkHa(*settings.ha);
     for (const auto &bond : settings.bonds)
         promise(!bond.addresses.empty() && !bond.slaves.empty(), "whole bonds");
     checkOwnQueues(settings.ownQueues.value_or(std::vector<std::string>()));

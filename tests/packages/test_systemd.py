@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 """A Debian with its systemd: the packages from their installation to their end."""
 
+import re
+
 import pytest
 
 from conftest import OFED_LINES
@@ -9,6 +11,7 @@ CONF = "/etc/infiniband/openib.conf"
 ADDRESS = "10.9.0.1/24"  # what systemd-networkd gives to ib0
 HA_LINES = (*OFED_LINES, "IPOIBHA_ENABLE=yes", "PRIMARY_IPOIB_DEV=ib0", "SECONDARY_IPOIB_DEV=ib1")
 NETWORK = "/etc/systemd/network/ib0.network"
+MOVED = "/usr/local/sbin/ipoib-moved"
 IS_READY = "[[ $(cat /sys/class/net/ib0/mode) = connected && " \
     "$(cat /sys/class/net/ib0/mtu) = 65520 ]] && " \
     f"ip -4 -br addr show dev ib0 | grep -qF {ADDRESS}"
@@ -166,6 +169,53 @@ def test_upgraded_while_in_use(guest):
     address_is_on(guest, "ib1")
     guest.run("ipoib-ha switch")
     address_is_on(guest, "ib0")
+
+
+def test_after_a_move_a_program_is_run(guest):
+    """IPOIBHA_NOTIFY, read by a reload; the unit's confinement lets it use nft and systemctl."""
+    lines = ("#!/bin/sh", 'echo "$*: $IPOIBHA_CAUSE"', 'ip link set "$3" alias moved',
+             "systemctl --no-block start moved.service", "touch /usr/moved || exit 3")
+    guest.run("printf '%s\\n' " + " ".join(f"'{line}'" for line in lines) + f" > {MOVED}")
+    guest.run(f"chmod 755 {MOVED}; printf '[Service]\\nExecStart=touch /run/moved\\n' > "
+              "/run/systemd/system/moved.service; systemctl daemon-reload")
+    daemon = service(guest, "MainPID")
+    configure(guest, *HA_LINES, f"IPOIBHA_NOTIFY={MOVED}")
+    guest.run("systemctl reload ipoib-ha")
+    guest.run("ipoib-ha switch")
+    address_is_on(guest, "ib1")
+    guest.wait("test -e /run/moved", 20)
+    guest.wait(f"journalctl -u ipoib-ha -p warning | grep 'IPOIBHA_NOTIFY: {MOVED}: exit status 3'", 20)
+    assert "moved ib0+ib1 ib1: by hand" in guest.read("journalctl -u ipoib-ha -o cat")
+    guest.run("ip link show ib1 | grep -q 'alias moved'")
+    guest.run("test -e /usr/moved", 1)
+    assert service(guest, "MainPID") == daemon, "a reload is no restart"
+    guest.run("ipoib-ha switch")
+    address_is_on(guest, "ib0")
+
+
+def test_status_by_the_group_of_the_unit(guest):
+    as_games = "setpriv --reuid games --regid {} --clear-groups --"
+    guest.run(f"{as_games.format('games')} ipoib-ha status", 3)
+    folder = "/run/systemd/system/ipoib-ha.service.d"
+    guest.run(f"mkdir -p {folder} && printf '[Service]\\nGroup=operator\\n' > {folder}/group.conf")
+    guest.run("systemctl daemon-reload && systemctl restart ipoib-ha")
+    guest.wait("ipoib-ha status", 60)
+    guest.run(f"{as_games.format('operator')} ipoib-ha status")
+    assert "ipoib_ha_" in guest.read(f"{as_games.format('operator')} ipoib-ha metrics")
+    guest.run(f"{as_games.format('operator')} ipoib-ha switch 2>&1 | grep 'only root can switch'")
+    guest.run(f"{as_games.format('operator')} cat /run/ipoib-ha/ib0+ib1.json", 1)
+    guest.run(f"{as_games.format('games')} ipoib-ha status", 3)
+    address_is_on(guest, "ib0")
+    guest.run(f"rm -r {folder} && systemctl daemon-reload && systemctl restart ipoib-ha")
+    guest.wait("ipoib-ha status", 60)
+
+
+@pytest.mark.parametrize("unit, most", [("ipoib-ha", 3.0), ("openibd", 5.0)])
+def test_confined(guest, unit, most):
+    """As systemd-analyze counts exposure: of 10, with 0 for the least."""
+    said_ = guest.read(f"systemd-analyze security --no-pager {unit} | tail -n 1")
+    found = float(re.search(r"Overall exposure level for .*: ([0-9.]+) ", said_).group(1))
+    assert found <= most, said_
 
 
 def test_the_identity_fails_over(guest):

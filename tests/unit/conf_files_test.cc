@@ -105,8 +105,11 @@ TEST(ConfFiles, NotesOfOfed12)
     EXPECT_EQ(settings.modeFor("ib0"), Mode::connected);
     EXPECT_EQ(settings.mtuFor("ib7"), 65520u);
     ASSERT_TRUE(settings.ha);
-    EXPECT_EQ(settings.ha->primary, "ib0");
-    EXPECT_EQ(settings.ha->secondary, "ib1");
+    ASSERT_EQ(settings.ha->pairs.size(), 1u);
+    EXPECT_EQ(settings.ha->pairs[0].primary, "ib0");
+    EXPECT_EQ(settings.ha->pairs[0].secondary, "ib1");
+    EXPECT_TRUE(settings.ha->multicast);
+    EXPECT_FALSE(settings.ha->failback);
     EXPECT_TRUE(settings.onBoot);
     EXPECT_TRUE(settings.ipoib);
 }

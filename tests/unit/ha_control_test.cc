@@ -3,10 +3,14 @@
 #include "ha-daemon/linux/control.hpp"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -82,11 +86,37 @@ class HaControl : public testing::Test
     std::string path;
     std::optional<ControlServer> server;
     std::string answer = std::string(5 << 20, 'x') + "\n";
-    ControlServer::Handler handler = [this](const std::string &command) {
-        return command == "monitor" ? std::nullopt : std::optional(answer);
+    ControlServer::Handler handler = [this](const ControlServer::Question &question) {
+        mayChange = question.mayChange;
+        return question.command == "monitor" ? std::nullopt : std::optional(answer);
     };
+    bool mayChange = false; // who has asked last
     Time now{};
 };
+
+TEST_F(HaControl, TheGroupMayAskAndRootMayChange)
+{
+    struct stat file {
+    };
+    ASSERT_EQ(::stat(path.c_str(), &file), 0);
+    EXPECT_EQ(file.st_mode & 07777, 0660U);
+    const auto self = client("status");
+    EXPECT_TRUE(mayChange);
+    if (::geteuid() != 0)
+        GTEST_SKIP() << "only root can be somebody else";
+    // As bin of the socket's group
+    const pid_t pid = ::fork();
+    if (pid == 0)
+        ::_exit(::setgroups(0, nullptr) == 0 && ::setresuid(2, 2, 2) == 0 &&
+                        ask(path, "status", [](const std::string &) { return true; })
+                    ? 0
+                    : 1);
+    int status = -1;
+    while (::waitpid(pid, &status, WNOHANG) == 0)
+        turn(10);
+    EXPECT_EQ(status, 0);
+    EXPECT_FALSE(mayChange);
+}
 
 TEST_F(HaControl, ALongAnswerComesWhole)
 {

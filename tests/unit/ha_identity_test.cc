@@ -181,6 +181,17 @@ TEST_F(HaIdentity, IsNotGivenBackOnceItHasExpired)
 }
 
 // An administrator who moves it has to be told that it is not guarded there.
+TEST_F(HaIdentity, WhoeverWantsToKnowIsToldOfEachMoveOnce)
+{
+    world.start();
+    EXPECT_TRUE(world.notified.empty()) << "nothing has moved";
+    setCarrier(Side::primary, false);
+    ASSERT_EQ(world.notified.size(), 1u);
+    EXPECT_EQ(world.notified[0].active, Side::secondary);
+    EXPECT_EQ(world.notified[0].cause, world.pair->moves().front().cause);
+    EXPECT_EQ(world.notified[0].failed, 0u);
+}
+
 TEST_F(HaIdentity, OnTheStandbyAloneIsATrouble)
 {
     world.start();

@@ -200,6 +200,7 @@ class World
     std::vector<std::string> done;        // steps, and that the peers were told
     std::size_t urgent = 0;               // steps that peers waited for
     std::vector<std::string> said;
+    std::vector<Notify> notified;
 
     void start()
     {
@@ -368,6 +369,8 @@ class World
             perform(*announce);
         else if (std::holds_alternative<Look>(action))
             looking_ = true;
+        else if (const auto *moved = std::get_if<Notify>(&action))
+            notified.push_back(*moved);
         else
             said.push_back(std::get<Say>(action).text);
     }

@@ -85,7 +85,7 @@ class Impostor
 
 TEST(OpenibHaName, AProcessOfThatNameIsNotTheDaemon)
 {
-    auto system = LinuxSystem::open();
+    auto system = LinuxSystem::open({});
     ASSERT_TRUE(system) << system.error().text();
     const auto before = system->read();
     const Impostor impostor;
@@ -106,7 +106,7 @@ TEST_F(OpenibHa, WithSystemdItIsTheUnit)
         EXPECT_FALSE(isHaRunning(places)) << state;
     }
     script(places.systemctl, "echo \"$*\" >> " + path("asked") + "\n");
-    EXPECT_TRUE(startHa(places, "ib0", "ib1"));
+    EXPECT_TRUE(startHa(places));
     EXPECT_TRUE(stopHa(places));
     EXPECT_EQ(io::readFile(path("asked")), "start ipoib-ha.service\nstop ipoib-ha.service\n");
     script(places.systemctl, "echo active; exit 1\n");
@@ -116,13 +116,13 @@ TEST_F(OpenibHa, WithSystemdItIsTheUnit)
 TEST_F(OpenibHa, WithoutSystemdItIsTheProcessThatWasStarted)
 {
     EXPECT_FALSE(isHaRunning(places));
-    const auto started = startHa(places, "ib0", "ib1");
+    const auto started = startHa(places);
     ASSERT_TRUE(started) << started.error().text();
     EXPECT_TRUE(isHaRunning(places)) << "without waiting";
     const auto stopped = stopHa(places);
     EXPECT_TRUE(stopped);
     EXPECT_FALSE(isHaRunning(places)) << "without waiting";
-    EXPECT_EQ(io::readLine(path("said")), "-p ib0 -s ib1 --with-arping --with-multicast");
+    EXPECT_EQ(io::readLine(path("said")), "run --config /etc/infiniband/openib.conf");
     EXPECT_TRUE(stopHa(places)) << "there is nothing to stop";
 }
 
@@ -131,7 +131,7 @@ TEST_F(OpenibHa, AnAdministratorsOwnIsLeftAlone)
     const auto lock = io::lockFile(places.lock, io::IfLocked::refuse);
     ASSERT_TRUE(lock);
     EXPECT_FALSE(isHaRunning(places));
-    const auto started = startHa(places, "ib0", "ib1");
+    const auto started = startHa(places);
     ASSERT_FALSE(started);
     EXPECT_EQ(started.error().code, EIO);
     EXPECT_NE(started.error().context.find("exit status 1; process " + std::to_string(::getpid()) +
@@ -156,7 +156,7 @@ TEST_F(OpenibHa, ANumberThatIsSomebodyElsesByNow)
 TEST_F(OpenibHa, NotInstalled)
 {
     fs::remove(places.program);
-    EXPECT_EQ(startHa(places, "ib0", "ib1").error().code, ENOENT);
+    EXPECT_EQ(startHa(places).error().code, ENOENT);
 }
 
 } // namespace

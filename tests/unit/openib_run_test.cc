@@ -237,8 +237,18 @@ TEST_F(OpenibTest, HighAvailabilityWithoutItsSecondInterface)
     machine.plugged.pop_back();
     EXPECT_EQ(run("start", "IPOIBHA_ENABLE=yes\nPRIMARY_IPOIB_DEV=ib0\nSECONDARY_IPOIB_DEV=ib1\n"),
               Exit::degraded);
-    EXPECT_TRUE(said("ipoib-ha is not started: there is no interface ib1"));
+    EXPECT_TRUE(said("ib0+ib1 is not highly available: there is no interface ib1"));
+    EXPECT_TRUE(said("ipoib-ha is not started: no pair is complete"));
     EXPECT_FALSE(machine.state.haRunning);
+}
+
+TEST_F(OpenibTest, HighAvailabilityOfThePairsThatAreComplete)
+{
+    EXPECT_EQ(run("start", "IPOIBHA_ENABLE=yes\nPRIMARY_IPOIB_DEV=ib0,ib8\n"
+                           "SECONDARY_IPOIB_DEV=ib1,ib9\n"),
+              Exit::degraded);
+    EXPECT_TRUE(said("ib8+ib9 is not highly available: there is no interface ib8"));
+    EXPECT_TRUE(machine.state.haRunning);
 }
 
 constexpr auto bonds = "SET_IPOIB_CM=yes\nIPOIBBOND_ENABLE=yes\nIPOIB_BONDS=bond0\n"

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// What the daemon answers to those who ask.
+#include "ha-daemon/daemon.hpp"
+#include "ha-daemon/document.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace openipoib::ha
+{
+
+void Daemon::serveClients(const std::function<bool(int)> &isReady)
+{
+    control_.expire(now());
+    for (const pollfd &one : control_.polled()) {
+        if (!isReady(one.fd))
+            continue;
+        const auto done = control_.receive(
+            one.fd, now(), [this](const auto &question) { return answer(question); });
+        if (!done)
+            sayAll(Severity::warning, done.error().text());
+    }
+}
+
+// Nothing has failed, so there is time to see what the interfaces got a moment ago.
+std::map<std::string, nlohmann::json> Daemon::switchPairs(const Request &request)
+{
+    for (auto &one : pairs_)
+        one.look = true;
+    lookWhereAsked();
+    std::map<std::string, nlohmann::json> outcomes;
+    for (auto &one : pairs_) {
+        if (!request.concerns(one.names[Side::primary], one.names[Side::secondary]))
+            continue;
+        const std::string why = one.pair.whyNotSwitched();
+        outcomes[one.file()] = {{"to", one.names[other(one.pair.active())]},
+                                {"why_not", why},
+                                {"dry_run", request.dryRun}};
+        if (!request.dryRun)
+            deliver(one, SwitchAsked{});
+    }
+    return outcomes;
+}
+
+std::optional<std::string> Daemon::answer(const ControlServer::Question &question)
+{
+    const auto refuse = [](const std::string &why) {
+        return nlohmann::json{{"error", why}}.dump() + "\n";
+    };
+    const auto request = readRequest(question.command);
+    if (!request)
+        return refuse(request.error().context);
+    if (request->command == "switch" && !request->dryRun && !question.mayChange)
+        return refuse("only root can switch");
+    if (request->command == "monitor")
+        return std::nullopt;
+    std::map<std::string, nlohmann::json> switched;
+    if (request->command == "switch")
+        switched = switchPairs(*request);
+    if (request->command == "switch" && switched.empty())
+        return refuse("there is no pair with '" + request->pair + "'");
+    nlohmann::json document = {{"version", documentVersion}, {"pairs", nlohmann::json::array()}};
+    for (const auto &one : pairs_) {
+        auto pair = describe(one.pair, now());
+        pair["decisions"] = decisions(one.pair, now());
+        std::size_t groups = 0;
+        for (const auto &[child, memberships] : one.memberships)
+            groups += memberships.count();
+        pair["groups"] = groups;
+        if (const auto outcome = switched.find(one.file()); outcome != switched.end())
+            pair["switch"] = outcome->second;
+        document["pairs"].push_back(std::move(pair));
+    }
+    return document.dump() + "\n";
+}
+
+} // namespace openipoib::ha

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+#include "ha-daemon/linux/notifier.hpp"
+
+#include "io/process.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+
+namespace openipoib::ha
+{
+
+namespace
+{
+
+std::vector<std::string> variables(const Names &names, const Notify &move)
+{
+    return {"IPOIBHA_EVENT=moved",
+            "IPOIBHA_PAIR=" + nameOf(names),
+            "IPOIBHA_PRIMARY=" + names[Side::primary],
+            "IPOIBHA_SECONDARY=" + names[Side::secondary],
+            "IPOIBHA_ACTIVE=" + names[move.active],
+            "IPOIBHA_STANDBY=" + names[other(move.active)],
+            "IPOIBHA_CAUSE=" + move.cause,
+            fmt::format("IPOIBHA_MICROSECONDS={}", move.took.count()),
+            fmt::format("IPOIBHA_FAILED={}", move.failed)};
+}
+
+} // namespace
+
+io::Result<void> Notifier::start(Run &run, const Waiting &what, Time now)
+{
+    const auto process =
+        io::startProgram({what.program, "moved", nameOf(run.names), run.names[what.move.active]},
+                         {.variables = variables(run.names, what.move), .speaks = true});
+    if (!process)
+        return std::unexpected(process.error());
+    run.program = what.program;
+    run.process = *process;
+    run.until = now + notifyPatience;
+    run.killed = false;
+    auto ended = io::openProcess(*process);
+    if (!ended) {
+        // When it ends could not be told.
+        ::kill(-*process, SIGKILL);
+        ::waitpid(*process, nullptr, 0);
+        return std::unexpected(ended.error());
+    }
+    run.ended = std::move(*ended);
+    return {};
+}
+
+void Notifier::notify(const std::string &program, const Names &names, const Notify &move, Time now)
+{
+    const auto [slot, isNew] = runs_.try_emplace(nameOf(names));
+    Run &run = slot->second;
+    if (!isNew) {
+        run.next = Waiting{program, move};
+        return;
+    }
+    run.names = names;
+    if (const auto started = start(run, {program, move}, now); !started) {
+        failures_.push_back({names, "IPOIBHA_NOTIFY: " + started.error().text()});
+        runs_.erase(slot);
+    }
+}
+
+std::vector<int> Notifier::fds() const
+{
+    std::vector<int> all;
+    for (const auto &[name, run] : runs_)
+        all.push_back(run.ended.get());
+    return all;
+}
+
+std::optional<Time> Notifier::wake() const
+{
+    if (!failures_.empty())
+        return Time{};
+    std::optional<Time> wake;
+    for (const auto &[name, run] : runs_)
+        if (!run.killed)
+            wake = std::min(wake.value_or(Time::max()), run.until);
+    return wake;
+}
+
+void Notifier::endIfLate(Run &run, Time now)
+{
+    if (run.killed || now < run.until)
+        return;
+    // Its group: what it has started as well
+    ::kill(-run.process, SIGKILL);
+    run.killed = true;
+}
+
+std::string Notifier::outcome(const Run &run, int status)
+{
+    if (run.killed)
+        return fmt::format(
+            "{}: killed, it has not ended within {} s", run.program,
+            std::chrono::duration_cast<std::chrono::seconds>(notifyPatience).count());
+    if (WIFSIGNALED(status))
+        return fmt::format("{}: ended by signal {}", run.program, WTERMSIG(status));
+    if (WEXITSTATUS(status) != 0)
+        return fmt::format("{}: exit status {}", run.program, WEXITSTATUS(status));
+    return {};
+}
+
+std::vector<Notifier::Failure> Notifier::collect(Time now)
+{
+    for (auto slot = runs_.begin(); slot != runs_.end();) {
+        Run &run = slot->second;
+        int status = 0;
+        if (::waitpid(run.process, &status, WNOHANG) == 0) {
+            endIfLate(run, now);
+            ++slot;
+            continue;
+        }
+        if (auto words = outcome(run, status); !words.empty())
+            failures_.push_back({run.names, "IPOIBHA_NOTIFY: " + std::move(words)});
+        const auto next = std::exchange(run.next, std::nullopt);
+        const auto started = next ? start(run, *next, now) : io::Result<void>();
+        if (!started)
+            failures_.push_back({run.names, "IPOIBHA_NOTIFY: " + started.error().text()});
+        slot = next && started ? std::next(slot) : runs_.erase(slot);
+    }
+    return std::exchange(failures_, {});
+}
+
+} // namespace openipoib::ha

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// Runs the administrator's program after each move. Nothing waits for it: one runs at a time
+// for each pair, and if the identity moves meanwhile, the program is run once more after that,
+// for where the identity is by then.
+#pragma once
+
+#include "ha-daemon/configuration.hpp"
+#include "ha-daemon/core/event.hpp"
+#include "io/unique_fd.hpp"
+
+#include <map>
+#include <optional>
+
+namespace openipoib::ha
+{
+
+inline constexpr Time notifyPatience = std::chrono::seconds(60); // with one that does not end
+
+class Notifier
+{
+  public:
+    // What failed, and for which pair
+    struct Failure {
+        Names names;
+        std::string words;
+    };
+
+    Notifier() = default;
+    Notifier(Notifier &&) = default;
+    Notifier &operator=(Notifier &&) = default;
+
+    // Run @program for @move of the pair, at once or after the one that runs.
+    void notify(const std::string &program, const Names &names, const Notify &move, Time now);
+    // Readable when a program has ended
+    [[nodiscard]] std::vector<int> fds() const;
+    // When to call collect() if nothing else happens; nullopt: not at all
+    [[nodiscard]] std::optional<Time> wake() const;
+    // Note who has ended, end with SIGKILL who has run for too long, start who waits.
+    [[nodiscard]] std::vector<Failure> collect(Time now);
+
+  private:
+    struct Waiting {
+        std::string program;
+        Notify move;
+    };
+    struct Run {
+        Names names;
+        std::string program;
+        pid_t process = 0;
+        io::UniqueFd ended;
+        Time until{};
+        bool killed = false;
+        std::optional<Waiting> next;
+    };
+
+    [[nodiscard]] io::Result<void> start(Run &run, const Waiting &what, Time now);
+    void endIfLate(Run &run, Time now);
+    // "": it has ended well
+    [[nodiscard]] static std::string outcome(const Run &run, int status);
+
+    std::map<std::string, Run> runs_; // by the names of their pairs
+    std::vector<Failure> failures_;   // since the last collect()
+};
+
+} // namespace openipoib::ha
