@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <random>
 #include <utility>
@@ -201,6 +202,7 @@ class World
     std::size_t urgent = 0;               // steps that peers waited for
     std::vector<std::string> said;
     std::vector<Notify> notified;
+    std::function<void(const Announce &)> onAnnounce; // as it is sent
 
     void start()
     {
@@ -382,6 +384,8 @@ class World
     void perform(const Announce &announce)
     {
         ++announcements;
+        if (onAnnounce)
+            onAnnounce(announce);
         const bool heard = !deaf;
         deaf -= !heard;
         for (const auto &to : announce.to)
