@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""ipoib-ha beside who has ib0 as well: systemd-networkd and NetworkManager, with their defaults.
+
+Both take addresses from an interface that has lost its carrier. When a leaf switch restarts,
+both ports lose it, and the one that comes back first must have the identity.
+"""
+
+import pytest
+
+from conftest import OFED_LINES
+
+CONF = "/etc/infiniband/openib.conf"
+NETWORK = "/etc/systemd/network/ib0.network"
+ADDRESS = "10.9.0.1/24"
+WHERE = f"$(ip -4 -o addr show to {ADDRESS} | awk '{{ print $2 }}')"
+NETWORKD_LINES = ("[Match]", "Name=ib0", "", "[Network]", f"Address={ADDRESS}")
+
+
+def write(guest, path, *lines):
+    text = "\\n".join(lines)
+    guest.run(f"printf '%b\\n' '{text}' > {path}; cat {path}")
+
+
+@pytest.fixture(scope="module")
+def guest(boot):
+    """A machine with a cable of its own for each port of the pair, so that one can be pulled."""
+    machine = boot()
+    machine.run("systemctl is-system-running --wait", None)
+    machine.run(f"rm {NETWORK}; systemctl stop systemd-networkd systemd-networkd.socket")
+    machine.run("dpkg -i /var/cache/openipoib/openipoib-tools_*.deb")
+    machine.run("rdma link delete sib0; rdma link delete sib1")
+    machine.run("ip link add cable2 mtu 9000 type veth peer name cable3 mtu 9000; "
+                "ip link set cable2 up; ip link set cable3 up")
+    for device, cable in (("sib0", 0), ("sib1", 2), ("sib2", 1), ("sib3", 3)):
+        machine.run(f"rdma link add {device} type sib netdev cable{cable}")
+    write(machine, CONF, *OFED_LINES, "IPOIBHA_ENABLE=yes", "PRIMARY_IPOIB_DEV=ib0",
+          "SECONDARY_IPOIB_DEV=ib1")
+    machine.run("systemctl restart openibd", None)
+    for device in ("sib2", "sib3"):
+        gid = machine.read(f"cat /sys/class/infiniband/{device}/ports/1/gids/0").replace(":", "")
+        machine.run(f"opensm -B -f /var/log/opensm-{device}.log -g 0x{gid[16:]} > /dev/null 2>&1")
+    machine.run("ip link set ib0 up; ip link set ib1 up")
+    machine.wait("[[ $(cat /sys/class/net/ib{0,1}/carrier) = $'1\\n1' ]]", 120)
+    machine.wait("ipoib-ha status", 60)
+    return machine
+
+
+def the_one_that_is_back_first_has_the_identity(guest):
+    guest.run("ipoib-ha status | grep -q '^ib0 *active' || ipoib-ha switch")
+    guest.wait(f"[[ {WHERE} = ib0 ]]", 60)
+    guest.wait(f"ipoib-ha status | grep -qF {ADDRESS}", 20)
+    guest.run("ip link set cable2 down")
+    guest.wait("grep -q 0 /sys/class/net/ib1/carrier", 30)
+    guest.run("ip link set cable0 down")
+    guest.wait(f"[[ -z {WHERE} ]]", 60)     # taken away by who manages ib0: else nothing is shown
+    guest.run("ipoib-ha status", None)
+    guest.run("ip link set cable2 up")
+    guest.wait(f"[[ {WHERE} = ib1 ]]", 60)
+    guest.run("ip link set cable0 up")
+    guest.wait("grep -q 1 /sys/class/net/ib0/carrier", 60)
+    guest.wait("ipoib-ha status", 60)
+    guest.run("sleep 5; ip -br addr show; ipoib-ha explain")    # who manages ib0 has its say
+    guest.wait(f"[[ {WHERE} = ib1 ]]", 60)
+    guest.run("ipoib-ha switch")
+    guest.wait(f"[[ {WHERE} = ib0 ]]", 60)
+
+
+def test_networkd(guest):
+    write(guest, NETWORK, *NETWORKD_LINES)
+    guest.run("systemctl start systemd-networkd")
+    the_one_that_is_back_first_has_the_identity(guest)
+    guest.run("ipoib-ha status | grep -q systemd-networkd")     # it is said who interferes
+    guest.run(f"rm {NETWORK}; systemctl stop systemd-networkd systemd-networkd.socket")
+    guest.run(f"ip addr del {ADDRESS} dev ib0", None)
+
+
+def test_network_manager(guest):
+    guest.run("systemctl start NetworkManager")
+    guest.run("nmcli connection add type infiniband con-name ib0 ifname ib0 transport-mode connected "
+              f"ipv4.method manual ipv4.addresses {ADDRESS} && nmcli connection up ib0")
+    the_one_that_is_back_first_has_the_identity(guest)
+    guest.run("ipoib-ha status | grep -q NetworkManager")
+    guest.run("systemctl stop NetworkManager")
