@@ -126,7 +126,7 @@ bool Session::isSilent() const
 
 BfdPacket Session::packet(bool final) const
 {
-    return {.diag = standing_ && up() ? BfdDiag::concatenatedPathDown : diag_,
+    return {.diag = standing_ && state_ != BfdState::down ? BfdDiag::concatenatedPathDown : diag_,
             .state = state_,
             .poll = poll_ && !final,
             .final = final,
@@ -186,7 +186,7 @@ void Session::standBy(bool standing)
     if (standing == standing_)
         return;
     standing_ = standing;
-    urgent_ = urgent_ || up();
+    urgent_ = urgent_ || state_ != BfdState::down;
 }
 
 } // namespace openipoib::ha

@@ -50,14 +50,12 @@ void Sessions::watch(const Both<int> &interfaces, Time now)
                 one.lost = 0;
             }
     }
-    expected_.reset();
 }
 
 void Sessions::setActive(Side active)
 {
     for (auto &one : sessions_)
         one.session.standBy(one.side != active);
-    expected_.reset();
 }
 
 // Peers have not heard this host for so long that their sessions may be down, some of them a
@@ -116,8 +114,9 @@ void Sessions::noteHeard(One &one, bool wasUp, Time now)
     if (wasUp) {
         const Time silence = now - one.heardAt;
         one.counts.longest = std::max(one.counts.longest, silence);
-        if (silence > every)
-            one.counts.missed += static_cast<std::uint64_t>((silence - Time(1)) / every);
+        // Jitter makes an interval shorter by a quarter at most, so this much is lateness.
+        if (silence > every + every / 4)
+            one.counts.missed += static_cast<std::uint64_t>((silence - every / 4) / every);
         one.counts.downs += !one.session.up();
     }
     one.heardAt = now;

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+#include "ha-daemon/linux/bfd_socket.hpp"
+
+#include <linux/filter.h>
+#include <netinet/in.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cstring>
+
+namespace openipoib::ha
+{
+
+namespace
+{
+
+constexpr int bfdHops = 255;
+constexpr int networkControl = 0xC0; // DSCP CS6, as for routing protocols
+constexpr int controlPriority = 7;   // TC_PRIO_CONTROL
+constexpr unsigned firstPort = 49152;
+constexpr unsigned portTries = 64;
+constexpr unsigned packetsAtOnce = 512; // more than a socket holds; others have their turn, too
+constexpr std::size_t longest = 64;     // bytes of a packet that are looked at
+constexpr std::size_t controlBytes = 64;
+constexpr unsigned hopsAt = 7; // in an IPv6 header
+constexpr unsigned sourceAt = 8;
+constexpr unsigned words = sizeof(in6_addr) / 4;
+
+const char *const what = "socket for BFD";
+
+io::Result<void> set(const io::UniqueFd &fd, int level, int option, const auto &value)
+{
+    if (::setsockopt(fd.get(), level, option, &value, sizeof value) < 0)
+        return io::systemFail(what);
+    return {};
+}
+
+sock_filter load(unsigned bytes, unsigned at)
+{
+    const auto size = bytes == 1 ? BPF_B : BPF_W;
+    return BPF_STMT(static_cast<unsigned short>(BPF_LD | size | BPF_ABS),
+                    static_cast<unsigned>(SKF_NET_OFF) + at);
+}
+
+// On to the next instruction if it is @value, or else over @skipped.
+sock_filter want(unsigned value, std::size_t skipped)
+{
+    return BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, static_cast<std::uint8_t>(skipped));
+}
+
+sock_filter result(unsigned bytes)
+{
+    return BPF_STMT(BPF_RET | BPF_K, bytes);
+}
+
+// Packets of these peers that no router has passed on
+std::vector<sock_filter> filterFor(const std::vector<io::Bytes> &peers)
+{
+    std::vector<sock_filter> out{load(1, hopsAt),
+                                 BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, bfdHops, 1, 0), result(0)};
+    for (const auto &peer : peers) {
+        for (unsigned word = 0; word < words; ++word) {
+            out.push_back(load(4, sourceAt + 4 * word));
+            // Behind what remains for this peer, its result included
+            out.push_back(want(static_cast<unsigned>(io::read<4>(peer, 4 * word)),
+                               2 * (words - 1 - word) + 1));
+        }
+        out.push_back(result(UINT32_MAX));
+    }
+    out.push_back(result(0));
+    return out;
+}
+
+io::Result<void> attach(const io::UniqueFd &fd, std::vector<sock_filter> filter)
+{
+    const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
+    return set(fd, SOL_SOCKET, SO_ATTACH_FILTER, program);
+}
+
+io::Result<io::UniqueFd> openFor(int interface)
+{
+    io::UniqueFd fd(::socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!fd)
+        return io::systemFail(what);
+    const int on = 1;
+    for (const auto &done :
+         {set(fd, IPPROTO_IPV6, IPV6_V6ONLY, on), set(fd, SOL_SOCKET, SO_BINDTOIFINDEX, interface)})
+        if (!done)
+            return std::unexpected(done.error());
+    return fd;
+}
+
+bool bindTo(const io::UniqueFd &fd, std::uint16_t port)
+{
+    sockaddr_in6 any{};
+    any.sin6_family = AF_INET6;
+    any.sin6_port = htons(port);
+    return ::bind(fd.get(), reinterpret_cast<const sockaddr *>(&any), sizeof any) == 0;
+}
+
+io::Result<io::UniqueFd> openIn(int interface, const std::vector<io::Bytes> &peers)
+{
+    auto fd = openFor(interface);
+    if (!fd)
+        return fd;
+    const int on = 1;
+    // Before it is bound: nothing comes in unfiltered. Another program may have the port on
+    // other interfaces.
+    for (const auto &done :
+         {attach(*fd, filterFor(peers)), set(*fd, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, on),
+          set(*fd, SOL_SOCKET, SO_REUSEADDR, on)})
+        if (!done)
+            return std::unexpected(done.error());
+    if (!bindTo(*fd, bfdPort))
+        return io::systemFail(what);
+    return fd;
+}
+
+io::Result<io::UniqueFd> openOut(int interface)
+{
+    auto fd = openFor(interface);
+    if (!fd)
+        return fd;
+    for (const auto &done : {attach(*fd, {result(0)}), // nothing is read from it
+                             set(*fd, IPPROTO_IPV6, IPV6_UNICAST_HOPS, bfdHops),
+                             set(*fd, IPPROTO_IPV6, IPV6_TCLASS, networkControl),
+                             set(*fd, SOL_SOCKET, SO_PRIORITY, controlPriority)})
+        if (!done)
+            return std::unexpected(done.error());
+    for (unsigned tries = 0; tries < portTries; ++tries) {
+        std::uint16_t some = 0;
+        if (::getrandom(&some, sizeof some, 0) < 0)
+            break;
+        if (bindTo(*fd, static_cast<std::uint16_t>(firstPort + some % (65536 - firstPort))))
+            return fd;
+        if (errno != EADDRINUSE)
+            break;
+    }
+    return io::systemFail(what);
+}
+
+int hopsOf(msghdr &message)
+{
+    for (cmsghdr *one = CMSG_FIRSTHDR(&message); one; one = CMSG_NXTHDR(&message, one)) {
+        if (one->cmsg_level != IPPROTO_IPV6 || one->cmsg_type != IPV6_HOPLIMIT)
+            continue;
+        int hops = 0;
+        std::memcpy(&hops, CMSG_DATA(one), sizeof hops);
+        return hops;
+    }
+    return 0;
+}
+
+} // namespace
+
+io::Result<BfdSocket> BfdSocket::open(int interface, const std::vector<io::Bytes> &peers)
+{
+    auto in = openIn(interface, peers);
+    if (!in)
+        return std::unexpected(in.error());
+    auto out = openOut(interface);
+    if (!out)
+        return std::unexpected(out.error());
+    return BfdSocket(interface, std::move(*in), std::move(*out));
+}
+
+io::Result<void> BfdSocket::send(io::View peer, io::View packet) const
+{
+    sockaddr_in6 to{};
+    to.sin6_family = AF_INET6;
+    to.sin6_port = htons(bfdPort);
+    to.sin6_scope_id = static_cast<std::uint32_t>(interface_);
+    std::memcpy(&to.sin6_addr, peer.data(), sizeof to.sin6_addr);
+    if (::sendto(out_.get(), packet.data(), packet.size(), 0,
+                 reinterpret_cast<const sockaddr *>(&to), sizeof to) < 0)
+        return io::systemFail(what);
+    return {};
+}
+
+void BfdSocket::receive(const Each &each) const
+{
+    for (unsigned count = 0; count < packetsAtOnce; ++count) {
+        std::array<std::uint8_t, longest> bytes{};
+        alignas(cmsghdr) std::array<std::uint8_t, controlBytes> control{};
+        iovec piece{bytes.data(), bytes.size()};
+        sockaddr_in6 from{};
+        msghdr message{};
+        message.msg_name = &from;
+        message.msg_namelen = sizeof from;
+        message.msg_iov = &piece;
+        message.msg_iovlen = 1;
+        message.msg_control = control.data();
+        message.msg_controllen = control.size();
+        const ssize_t got = ::recvmsg(in_.get(), &message, 0);
+        if (got < 0 && errno != EINTR)
+            return;
+        if (got < 0)
+            continue;
+        each(io::View(from.sin6_addr.s6_addr, sizeof from.sin6_addr), hopsOf(message),
+             io::View(bytes).first(static_cast<std::size_t>(got)));
+    }
+}
+
+} // namespace openipoib::ha
