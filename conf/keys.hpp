@@ -22,6 +22,7 @@ enum class Kind {
     text,      // a node description
     failback,  // never, or seconds
     targets,   // list of hosts, each with or without %INTERFACE
+    probes,    // list of ports of peers, likewise
     interval,  // milliseconds
     count,
     path,     // of a program

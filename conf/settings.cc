@@ -214,8 +214,11 @@ void Reader::readHa()
     read("IPOIBHA_FAILBACK", parseFailback, ha.failback);
     read("IPOIBHA_MULTICAST", parseYesNo, ha.multicast);
     read("IPOIBHA_TARGETS", parseTargets, ha.targets);
-    read("IPOIBHA_TARGET_INTERVAL", parseTargetInterval, ha.targetInterval);
+    read("IPOIBHA_TARGET_INTERVAL", parseInterval, ha.targetInterval);
     read("IPOIBHA_TARGET_MISSES", parseTargetMisses, ha.targetMisses);
+    read("IPOIBHA_PROBES", parseProbes, ha.probes);
+    read("IPOIBHA_PROBE_INTERVAL", parseInterval, ha.probeInterval);
+    read("IPOIBHA_PROBE_MISSES", parseProbeMisses, ha.probeMisses);
     read("IPOIBHA_NOTIFY", parseProgram, ha.notify);
     if (!enabled || !*enabled) {
         value("PRIMARY_IPOIB_DEV", parseDevices);
@@ -232,8 +235,10 @@ void Reader::readHa()
         add(Severity::error, second ? *second : at, pairs.error().what, pairs.error().cure);
         return;
     }
-    if (const auto checked = checkTargets(ha.targets, ha.pairs); !checked)
-        addValue(*find("IPOIBHA_TARGETS"), checked.error());
+    for (const auto &[key, hosts] :
+         {std::pair("IPOIBHA_TARGETS", &ha.targets), std::pair("IPOIBHA_PROBES", &ha.probes)})
+        if (const auto checked = checkTargets(*hosts, ha.pairs); !checked)
+            addValue(*find(key), checked.error());
     reading_.settings.ha = std::move(ha);
 }
 

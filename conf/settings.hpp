@@ -34,14 +34,20 @@ struct HaPair {
 struct HaTarget {
     std::string address;   // IPv4 or IPv6
     std::string interface; // one of the pair that asks for it; "": of the only pair
+
+    bool operator==(const HaTarget &) const = default;
 };
 
 // What ipoib-ha is to do.
 struct Ha {
     std::vector<HaPair> pairs; // at least one; no interface is in two of them
     std::vector<HaTarget> targets;
-    unsigned targetInterval = 1000;   // milliseconds between two questions
-    unsigned targetMisses = 3;        // questions without an answer, in a row
+    unsigned targetInterval = 1000; // milliseconds between two questions
+    unsigned targetMisses = 3;      // questions without an answer, in a row
+    // Link-local IPv6 addresses of ports of peers that speak BFD (RFC 5880)
+    std::vector<HaTarget> probes;
+    unsigned probeInterval = 100;     // milliseconds between two packets
+    unsigned probeMisses = 3;         // packets missed until a session is down
     std::optional<unsigned> failback; // seconds for which the primary has to work; nullopt: never
     bool multicast = true;
     std::string notify; // the path of the program to be run after a failover; "": none

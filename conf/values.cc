@@ -23,6 +23,7 @@ constexpr std::size_t maxHcaName = 63;
 constexpr unsigned maxPort = 254;
 constexpr std::size_t maxPorts = 32; // that ib_ipoib takes
 constexpr std::size_t maxTargets = 64;
+constexpr std::size_t maxProbes = 8;
 
 std::unexpected<Misfit> misfit(std::string_view value, std::string cure)
 {
@@ -103,6 +104,37 @@ bool isHostAddress(const std::string &text)
     return ::inet_pton(AF_INET6, text.c_str(), &six) == 1 && !IN6_IS_ADDR_UNSPECIFIED(&six) &&
            !IN6_IS_ADDR_LOOPBACK(&six) && !IN6_IS_ADDR_MULTICAST(&six) &&
            !IN6_IS_ADDR_V4MAPPED(&six);
+}
+
+bool isLinkLocal(const std::string &text)
+{
+    in6_addr six{};
+    return ::inet_pton(AF_INET6, text.c_str(), &six) == 1 && IN6_IS_ADDR_LINKLOCAL(&six);
+}
+
+// "ADDRESS" or "ADDRESS%INTERFACE", each once
+Parsed<std::vector<HaTarget>> parseHosts(std::string_view value, bool (*fits)(const std::string &),
+                                         std::size_t most, const std::string &expected)
+{
+    std::vector<HaTarget> all;
+    for (const auto &word : split(value)) {
+        const auto percent = word.find('%');
+        HaTarget one{.address = word.substr(0, percent), .interface = {}};
+        if (percent != std::string::npos)
+            one.interface = word.substr(percent + 1);
+        if (!fits(one.address) || (percent != std::string::npos && !isDeviceName(one.interface)))
+            return misfit(word, expected);
+        if (std::ranges::find(all, one) != all.end())
+            return std::unexpected(
+                Misfit{"'" + printable(word) + "' comes twice", "remove one of them"});
+        all.push_back(std::move(one));
+    }
+    if (all.empty())
+        return misfit(value, expected);
+    if (all.size() > most)
+        return std::unexpected(Misfit{"there are " + std::to_string(all.size()) + " addresses",
+                                      "expected at most " + std::to_string(most)});
+    return all;
 }
 
 Parsed<unsigned> parseWithin(std::string_view value, unsigned least, unsigned most,
@@ -255,26 +287,19 @@ Parsed<std::optional<unsigned>> parseFailback(std::string_view value)
 
 Parsed<std::vector<HaTarget>> parseTargets(std::string_view value)
 {
-    std::vector<HaTarget> targets;
-    for (const auto &word : split(value)) {
-        const auto percent = word.find('%');
-        HaTarget target{.address = word.substr(0, percent), .interface = {}};
-        if (percent != std::string::npos)
-            target.interface = word.substr(percent + 1);
-        if (!isHostAddress(target.address) ||
-            (percent != std::string::npos && !isDeviceName(target.interface)))
-            return misfit(word, "expected the address of another host, for example 10.10.10.1, or "
-                                "10.10.10.1%ib0 with several pairs");
-        targets.push_back(std::move(target));
-    }
-    if (targets.empty())
-        return misfit(value, "expected addresses separated by commas, for example 10.10.10.1");
-    if (targets.size() > maxTargets)
-        return misfit(value, "expected at most " + std::to_string(maxTargets) + " addresses");
-    return targets;
+    return parseHosts(value, isHostAddress, maxTargets,
+                      "expected addresses of other hosts, for example 10.10.10.1, or "
+                      "10.10.10.1%ib0 with several pairs");
 }
 
-Parsed<unsigned> parseTargetInterval(std::string_view value)
+Parsed<std::vector<HaTarget>> parseProbes(std::string_view value)
+{
+    return parseHosts(value, isLinkLocal, maxProbes,
+                      "expected link-local addresses of peers' ports, for example "
+                      "fe80::2:c903:0:1491, or fe80::2:c903:0:1491%ib0 with several pairs");
+}
+
+Parsed<unsigned> parseInterval(std::string_view value)
 {
     return parseWithin(value, 10, 60000, "expected milliseconds");
 }
@@ -282,6 +307,11 @@ Parsed<unsigned> parseTargetInterval(std::string_view value)
 Parsed<unsigned> parseTargetMisses(std::string_view value)
 {
     return parseWithin(value, 1, 1000, "expected a number");
+}
+
+Parsed<unsigned> parseProbeMisses(std::string_view value)
+{
+    return parseWithin(value, 1, 255, "expected a number");
 }
 
 Parsed<std::string> parseProgram(std::string_view value)

@@ -34,10 +34,14 @@ template <typename T> using Parsed = std::expected<T, Misfit>;
 [[nodiscard]] Parsed<std::optional<unsigned>> parseFailback(std::string_view value);
 // Addresses that a single other host can have, as "10.10.10.1" or "fe80::1%ib0"
 [[nodiscard]] Parsed<std::vector<HaTarget>> parseTargets(std::string_view value);
+// Link-local IPv6 addresses, as "fe80::1" or "fe80::1%ib0"
+[[nodiscard]] Parsed<std::vector<HaTarget>> parseProbes(std::string_view value);
 // 10 to 60000 milliseconds
-[[nodiscard]] Parsed<unsigned> parseTargetInterval(std::string_view value);
+[[nodiscard]] Parsed<unsigned> parseInterval(std::string_view value);
 // 1 to 1000
 [[nodiscard]] Parsed<unsigned> parseTargetMisses(std::string_view value);
+// 1 to 255, the detection multiplier (RFC 5880, section 4.1)
+[[nodiscard]] Parsed<unsigned> parseProbeMisses(std::string_view value);
 // The path of a program, from the root
 [[nodiscard]] Parsed<std::string> parseProgram(std::string_view value);
 // The first primary with the first secondary, and so on. What does not fit: their numbers

@@ -9,7 +9,7 @@ namespace openipoib::ha
 namespace
 {
 
-// Of an address that conf::parseTargets() has let pass
+// Of an address that conf::parseTargets() or parseProbes() has let pass
 io::Bytes binary(const std::string &address)
 {
     const bool six = address.find(':') != std::string::npos;
@@ -22,6 +22,16 @@ bool concerns(const conf::HaTarget &target, const conf::HaPair &pair)
 {
     return target.interface.empty() || target.interface == pair.primary ||
            target.interface == pair.secondary;
+}
+
+std::vector<io::Bytes> addressesFor(const std::vector<conf::HaTarget> &targets,
+                                    const conf::HaPair &pair)
+{
+    std::vector<io::Bytes> all;
+    for (const auto &target : targets)
+        if (concerns(target, pair))
+            all.push_back(binary(target.address));
+    return all;
 }
 
 } // namespace
@@ -45,13 +55,14 @@ Configuration configurationOf(const conf::Ha &ha)
     if (ha.failback)
         made.policy.failback = std::chrono::seconds(*ha.failback);
     for (const auto &pair : ha.pairs) {
-        TargetPolicy targets{.addresses = {},
-                             .every = std::chrono::milliseconds(ha.targetInterval),
-                             .misses = ha.targetMisses};
-        for (const auto &target : ha.targets)
-            if (concerns(target, pair))
-                targets.addresses.push_back(binary(target.address));
-        made.pairs.push_back({{{pair.primary, pair.secondary}}, std::move(targets)});
+        made.pairs.push_back(
+            {.names = {{pair.primary, pair.secondary}},
+             .targets = {.addresses = addressesFor(ha.targets, pair),
+                         .every = std::chrono::milliseconds(ha.targetInterval),
+                         .misses = ha.targetMisses},
+             .sessions = {.peers = addressesFor(ha.probes, pair),
+                          .times = {.every = std::chrono::milliseconds(ha.probeInterval),
+                                    .multiplier = static_cast<std::uint8_t>(ha.probeMisses)}}});
     }
     return made;
 }

@@ -4,6 +4,7 @@
 
 #include "conf/settings.hpp"
 #include "ha-daemon/core/pair.hpp"
+#include "ha-daemon/core/sessions.hpp"
 #include "ha-daemon/core/targets.hpp"
 
 #include <string>
@@ -20,6 +21,7 @@ using Names = Both<std::string>;
 struct PairConfiguration {
     Names names;
     TargetPolicy targets;
+    SessionPolicy sessions;
 };
 
 struct Configuration {

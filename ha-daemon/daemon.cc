@@ -4,6 +4,7 @@
 #include "ha-daemon/document.hpp"
 #include "ha-daemon/linux/pieces.hpp"
 #include "ha-daemon/linux/priority.hpp"
+#include "ha-daemon/session_document.hpp"
 
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
@@ -113,11 +114,13 @@ io::Result<std::unique_ptr<Daemon>> Daemon::open(const Options &options)
         options, std::move(*folder), std::move(*kernel), std::move(*monitor), std::move(*announcer),
         std::move(*prober), std::move(*control), std::move(*signals)));
     for (const auto &pair : options.configuration.pairs)
-        daemon->add(pair);
+        if (const auto added = daemon->add(pair); !added)
+            return std::unexpected(added.error());
     return daemon;
 }
 
-void Daemon::add(const PairConfiguration &wanted)
+// Errors: those of startSessions(); it is there all the same.
+io::Result<void> Daemon::add(const PairConfiguration &wanted)
 {
     const Policy &policy = options_.configuration.policy;
     Managed &one = pairs_.emplace_back(Managed{.names = wanted.names,
@@ -126,13 +129,12 @@ void Daemon::add(const PairConfiguration &wanted)
                                                .memberships = {},
                                                .greeter = {}});
     const auto text = folder_.read(one.file());
-    if (!text)
-        return;
-    auto journal = readJournal(*text);
+    auto journal = text ? readJournal(*text) : std::unexpected(text.error());
     if (journal)
         one.pair = Pair(policy, std::move(*journal));
-    else
+    else if (text)
         say(one, {Severity::warning, one.file() + ": " + journal.error().text()});
+    return startSessions(one, wanted.sessions);
 }
 
 // The identity stays where it is.
@@ -148,6 +150,8 @@ void Daemon::change(Managed &one, const PairConfiguration &wanted)
     one.pair.configure(options_.configuration.policy);
     if (one.targets.policy() != wanted.targets)
         one.targets = Targets(wanted.targets);
+    if (const auto started = startSessions(one, wanted.sessions); !started)
+        say(one, {Severity::warning, started.error().text()});
     if (!options_.configuration.multicast)
         one.memberships.clear();
     one.look = true;
@@ -176,10 +180,10 @@ void Daemon::reload()
     std::erase_if(pairs_, [&](const Managed &one) { return !isWanted(one); });
     for (const auto &pair : pairs) {
         const auto known = std::ranges::find(pairs_, pair.names, &Managed::names);
-        if (known == pairs_.end())
-            add(pair);
-        else
+        if (known != pairs_.end())
             change(*known, pair);
+        else if (const auto added = add(pair); !added)
+            say(pairs_.back(), {Severity::warning, added.error().text()});
     }
     sayAll(Severity::info, "the configuration has been read again");
 }
@@ -230,6 +234,9 @@ io::Result<std::vector<int>> Daemon::wait()
         polled.push_back({fd, POLLIN, 0});
     for (const int fd : notifier_.fds())
         polled.push_back({fd, POLLIN, 0});
+    for (const auto &one : pairs_)
+        if (one.sessions)
+            polled.push_back({one.sessions->fd(), POLLIN, 0});
     for (const pollfd &one : control_.polled())
         polled.push_back(one);
     if (::poll(polled.data(), polled.size(), timeout()) < 0 && errno != EINTR)
@@ -287,6 +294,7 @@ void Daemon::serve(const std::vector<int> &ready)
             ports_.receive(fd);
     if (std::ranges::any_of(prober_.fds(), isReady))
         hearTargets();
+    hearSessions(isReady);
     for (auto &one : pairs_)
         notePorts(one);
     if (isReady(monitor_.fd()))
@@ -295,6 +303,7 @@ void Daemon::serve(const std::vector<int> &ready)
     collectNotified();
     tick();
     lookWhereAsked();
+    tellSessions();
 }
 
 void Daemon::collectNotified()
@@ -349,7 +358,7 @@ void Daemon::notePorts(Managed &one)
     for (const Side side : {Side::primary, Side::secondary}) {
         deliver(one,
                 PortChanged{side, ports_.whyBad(one.pair.lanes().at(0).view.side[side].hardware)});
-        deliver(one, ReachChanged{side, one.targets.whyBad(side)});
+        deliver(one, ReachChanged{side, whyUnreached(one, side)});
     }
 }
 

@@ -15,6 +15,7 @@
 #include "ha-daemon/linux/ports.hpp"
 #include "ha-daemon/linux/prober.hpp"
 #include "ha-daemon/linux/run_folder.hpp"
+#include "ha-daemon/linux/session_runner.hpp"
 #include "ha-daemon/request.hpp"
 #include "netlink/monitor.hpp"
 
@@ -52,6 +53,7 @@ class Daemon
         Names names;
         Pair pair;
         Targets targets;
+        std::unique_ptr<SessionRunner> sessions{};        // none: nobody is probed
         std::map<std::uint16_t, Memberships> memberships; // of each lane
         Greeter greeter;
         bool look = true;
@@ -67,7 +69,7 @@ class Daemon
     [[nodiscard]] Time now() const;
     [[nodiscard]] int timeout() const;
     void begin();
-    void add(const PairConfiguration &wanted);
+    [[nodiscard]] io::Result<void> add(const PairConfiguration &wanted);
     void change(Managed &one, const PairConfiguration &wanted);
     void dismiss(Managed &one);
     // False: to end.
@@ -82,6 +84,10 @@ class Daemon
     void tick();
     void askTargets(Managed &one);
     void hearTargets();
+    [[nodiscard]] io::Result<void> startSessions(Managed &one, const SessionPolicy &policy);
+    void hearSessions(const std::function<bool(int)> &isReady);
+    void tellSessions();
+    [[nodiscard]] std::string whyUnreached(const Managed &one, Side side) const;
     void lookWhereAsked();
     void look(Managed &one);
     void mirror(Managed &one);

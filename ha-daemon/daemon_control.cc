@@ -2,6 +2,7 @@
 // What the daemon answers to those who ask.
 #include "ha-daemon/daemon.hpp"
 #include "ha-daemon/document.hpp"
+#include "ha-daemon/session_document.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -66,6 +67,8 @@ std::optional<std::string> Daemon::answer(const ControlServer::Question &questio
         for (const auto &[child, memberships] : one.memberships)
             groups += memberships.count();
         pair["groups"] = groups;
+        if (one.sessions)
+            pair["sessions"] = describe(one.sessions->report(), one.sessions->policy(), one.names);
         if (const auto outcome = switched.find(one.file()); outcome != switched.end())
             pair["switch"] = outcome->second;
         document["pairs"].push_back(std::move(pair));

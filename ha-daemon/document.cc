@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include "ha-daemon/document.hpp"
 
+#include "ha-daemon/session_document.hpp"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -85,6 +87,7 @@ std::string pairText(const json &pair)
     for (const auto &failing : pair["failing"])
         out += fmt::format("  failing: {}: {}\n", failing["step"].get<std::string>(),
                            failing["error"].get<std::string>());
+    out += sessionsText(pair);
     for (const auto &one : pair["moves"])
         out +=
             fmt::format("  moved to {} {}: {}; decided {:.2f}, announced {:.2f}, moved {:.2f} ms\n",

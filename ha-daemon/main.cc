@@ -37,12 +37,29 @@ struct CommandLine {
     std::optional<unsigned> targetMisses;
     std::optional<std::string> notify;
     std::vector<std::string> targets;
+    std::vector<std::string> probes;
+    std::optional<unsigned> probeEvery; // milliseconds
+    std::optional<unsigned> probeMisses;
     bool multicast = false;
     bool arping = false;
     bool noArping = false;
     bool json = false;
     ha::Options options;
 };
+
+void describeProbes(CLI::App &app, CommandLine &line)
+{
+    app.add_option("--probe", line.probes,
+                   "link-local IPv6 address of a peer's port, with which either interface has a "
+                   "BFD session; again for more")
+        ->allow_extra_args(false);
+    app.add_option("--probe-every", line.probeEvery,
+                   "milliseconds between two packets of BFD (default: 100)")
+        ->check(CLI::Range(10U, 60000U));
+    app.add_option("--probe-misses", line.probeMisses,
+                   "packets missed until a session is down (the detection multiplier; default: 3)")
+        ->check(CLI::Range(1U, 255U));
+}
 
 void describe(CLI::App &app, CommandLine &line)
 {
@@ -69,6 +86,7 @@ void describe(CLI::App &app, CommandLine &line)
                    "unanswered questions in a row until an interface counts as cut off "
                    "(default: 3)")
         ->check(CLI::Range(1U, 1000U));
+    describeProbes(app, line);
     app.add_option("--notify", line.notify, "program to be run after each move of the identity");
     app.add_option("-c,--config", line.file, "the configuration file")->capture_default_str();
     app.add_option("--run-folder", line.options.runFolder, "journals and control socket")
@@ -158,32 +176,47 @@ io::Result<void> set(const char *option, const std::string &text,
     return {};
 }
 
+// The value of an option that can be given again by the parser of a list
+io::Result<void> setList(const char *option, const std::vector<std::string> &values,
+                         conf::Parsed<std::vector<conf::HaTarget>> (*parse)(std::string_view),
+                         const std::vector<conf::HaPair> &pairs, std::vector<conf::HaTarget> &to)
+{
+    std::string all;
+    for (const auto &value : values)
+        all += value + ",";
+    if (!values.empty())
+        if (const auto done = set(option, all, parse, to); !done)
+            return done;
+    if (const auto fit = conf::checkTargets(to, pairs); !fit)
+        return io::fail(EINVAL,
+                        std::string(option) + ": " + fit.error().what + "; " + fit.error().cure);
+    return {};
+}
+
 // What the command line says goes before what the file says.
 io::Result<void> override(const CommandLine &line, conf::Ha &ha)
 {
     ha.targetInterval = line.targetEvery.value_or(ha.targetInterval);
     ha.targetMisses = line.targetMisses.value_or(ha.targetMisses);
+    ha.probeInterval = line.probeEvery.value_or(ha.probeInterval);
+    ha.probeMisses = line.probeMisses.value_or(ha.probeMisses);
     ha.multicast = ha.multicast || line.multicast;
     io::Result<void> done;
     if (line.failback)
         done = set("--failback", *line.failback, conf::parseFailback, ha.failback);
     if (done && line.notify)
         done = set("--notify", *line.notify, conf::parseProgram, ha.notify);
-    std::string targets;
-    for (const auto &target : line.targets)
-        targets += target + ",";
-    if (done && !line.targets.empty())
-        done = set("--target", targets, conf::parseTargets, ha.targets);
-    if (!done)
-        return done;
-    if (const auto fit = conf::checkTargets(ha.targets, ha.pairs); !fit)
-        return io::fail(EINVAL, "--target: " + fit.error().what + "; " + fit.error().cure);
-    return {};
+    if (done)
+        done = setList("--target", line.targets, conf::parseTargets, ha.pairs, ha.targets);
+    if (done)
+        done = setList("--probe", line.probes, conf::parseProbes, ha.pairs, ha.probes);
+    return done;
 }
 
 io::Result<ha::Configuration> configuration(const CommandLine &line)
 {
-    conf::Ha ha{.pairs = {}, .targets = {}, .failback = {}, .multicast = false, .notify = {}};
+    conf::Ha ha;
+    ha.multicast = false;
     if (line.command == "run") {
         auto read = configured(line.file);
         if (!read)

@@ -62,7 +62,22 @@ struct Page {
                 "From its event until the identity was on the other interface.",
                 {}};
 
+    Family sessionUp{"ipoib_ha_bfd_session_up", "gauge", "Whether the BFD session is up.", {}};
+    Family missed{"ipoib_ha_bfd_missed_packets_total",
+                  "counter",
+                  "Packets of a session that did not come in their time.",
+                  {}};
+    Family downs{
+        "ipoib_ha_bfd_session_downs_total", "counter", "How often a session went down.", {}};
+    Family drops{
+        "ipoib_ha_bfd_dropped_packets_total", "counter", "Packets that no session was told.", {}};
+    Family stalls{"ipoib_ha_bfd_stalls_total",
+                  "counter",
+                  "How often this host did not run for longer than an interval.",
+                  {}};
+
     void add(const json &pair, double now);
+    void addSessions(const std::string &label, const json &sessions);
     [[nodiscard]] std::string text() const;
 };
 
@@ -84,6 +99,8 @@ void Page::add(const json &pair, double now)
     failing.add(label, static_cast<double>(pair["failing"].size()));
     addresses.add(label, static_cast<double>(pair["addresses"].size()));
     moves.add(label, pair["move_count"].get<double>());
+    if (pair.contains("sessions"))
+        addSessions(label, pair["sessions"]);
     if (pair["moves"].empty())
         return;
     const auto &move = pair["moves"].back();
@@ -91,11 +108,26 @@ void Page::add(const json &pair, double now)
     took.add(label, move["moved_ms"].get<double>() / 1000);
 }
 
+void Page::addSessions(const std::string &label, const json &sessions)
+{
+    for (const auto &one : sessions["all"]) {
+        const std::string both = label +
+                                 ",interface=" + quoted(one["interface"].get<std::string>()) +
+                                 ",peer=" + quoted(one["peer"].get<std::string>());
+        sessionUp.add(both, one["state"] == "Up");
+        missed.add(both, one["missed"].get<double>());
+        downs.add(both, one["downs"].get<double>());
+    }
+    for (const auto &[why, count] : sessions["drops"].items())
+        drops.add(label + ",why=" + quoted(why), count.get<double>());
+    stalls.add(label, sessions["stalls"].get<double>());
+}
+
 std::string Page::text() const
 {
     std::string out;
-    for (const auto *one :
-         {&active, &works, &healthy, &standbyFit, &failing, &addresses, &moves, &last, &took})
+    for (const auto *one : {&active, &works, &healthy, &standbyFit, &failing, &addresses, &moves,
+                            &last, &took, &sessionUp, &missed, &downs, &drops, &stalls})
         if (!one->samples.empty())
             out += fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n{3}", one->name, one->help,
                                one->type, one->samples);

@@ -55,6 +55,11 @@ Json interfaceDocument(const Interface &interface)
     return out;
 }
 
+std::string textOf(const conf::HaTarget &target)
+{
+    return target.interface.empty() ? target.address : target.address + "%" + target.interface;
+}
+
 Json haDocument(const conf::Ha &ha)
 {
     Json out{{"failback", ha.failback ? Json(*ha.failback) : Json("never")},
@@ -62,11 +67,16 @@ Json haDocument(const conf::Ha &ha)
     for (const auto &pair : ha.pairs)
         out["pairs"].push_back({{"primary", pair.primary}, {"secondary", pair.secondary}});
     for (const auto &target : ha.targets)
-        out["targets"].push_back(
-            target.interface.empty() ? target.address : target.address + "%" + target.interface);
+        out["targets"].push_back(textOf(target));
     if (!ha.targets.empty()) {
         out["target_interval"] = ha.targetInterval;
         out["target_misses"] = ha.targetMisses;
+    }
+    for (const auto &probe : ha.probes)
+        out["probes"].push_back(textOf(probe));
+    if (!ha.probes.empty()) {
+        out["probe_interval"] = ha.probeInterval;
+        out["probe_misses"] = ha.probeMisses;
     }
     if (!ha.notify.empty())
         out["notify"] = ha.notify;

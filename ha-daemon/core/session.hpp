@@ -21,6 +21,8 @@ namespace openipoib::ha
 struct SessionTimes {
     Time every = std::chrono::milliseconds(100);
     std::uint8_t multiplier = 3; // packets missed until a session is down
+
+    bool operator==(const SessionTimes &) const = default;
 };
 
 using Random = std::function<std::uint32_t()>;

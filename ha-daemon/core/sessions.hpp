@@ -22,6 +22,8 @@ inline constexpr std::size_t maxSessionPeers = 8;
 struct SessionPolicy {
     std::vector<io::Bytes> peers; // link-local IPv6 addresses of their ports
     SessionTimes times;
+
+    bool operator==(const SessionPolicy &) const = default;
 };
 
 // Packets that no session was told

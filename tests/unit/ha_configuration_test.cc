@@ -25,6 +25,7 @@ TEST(HaConfiguration, WhatAFileWithoutMoreAsksFor)
     ASSERT_EQ(made.pairs.size(), 1u);
     EXPECT_EQ(nameOf(made.pairs[0].names), "ibp59s0+ibp59s0d1");
     EXPECT_TRUE(made.pairs[0].targets.addresses.empty());
+    EXPECT_TRUE(made.pairs[0].sessions.peers.empty());
     EXPECT_FALSE(made.policy.failback);
     EXPECT_TRUE(made.policy.announce);
     EXPECT_TRUE(made.multicast);
@@ -36,6 +37,8 @@ TEST(HaConfiguration, SeveralPairsEachWithItsTargets)
     const auto made = read("PRIMARY_IPOIB_DEV=ib0,ib2\nSECONDARY_IPOIB_DEV=\"ib1 ib3\"\n"
                            "IPOIBHA_TARGETS=10.0.0.1%ib1,fe80::1%ib2,10.2.0.1%ib3\n"
                            "IPOIBHA_TARGET_INTERVAL=200\nIPOIBHA_TARGET_MISSES=5\n"
+                           "IPOIBHA_PROBES=fe80::a%ib0,fe80::b%ib1,fe80::a%ib3\n"
+                           "IPOIBHA_PROBE_INTERVAL=20\nIPOIBHA_PROBE_MISSES=5\n"
                            "IPOIBHA_FAILBACK=30\nIPOIBHA_MULTICAST=no\n"
                            "IPOIBHA_NOTIFY=/usr/local/sbin/moved\n");
     ASSERT_EQ(made.pairs.size(), 2u);
@@ -49,6 +52,11 @@ TEST(HaConfiguration, SeveralPairsEachWithItsTargets)
     EXPECT_EQ(made.pairs[1].targets.every, 200ms);
     EXPECT_EQ(made.pairs[1].targets.misses, 5u);
     EXPECT_EQ(made.targetAddresses().size(), 3u);
+    EXPECT_EQ(made.pairs[0].sessions.peers.size(), 2u);
+    ASSERT_EQ(made.pairs[1].sessions.peers.size(), 1u);
+    EXPECT_EQ(made.pairs[1].sessions.peers[0][15], 0xA);
+    EXPECT_EQ(made.pairs[1].sessions.times.every, 20ms);
+    EXPECT_EQ(made.pairs[1].sessions.times.multiplier, 5);
     EXPECT_EQ(made.policy.failback, Time(30s));
     EXPECT_FALSE(made.multicast);
     EXPECT_EQ(made.notify, "/usr/local/sbin/moved");

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// What the daemon has to do with BFD sessions.
+#include "ha-daemon/daemon.hpp"
+#include "ha-daemon/session_document.hpp"
+
+namespace openipoib::ha
+{
+
+// Those of before end if they are others.
+io::Result<void> Daemon::startSessions(Managed &one, const SessionPolicy &policy)
+{
+    if (one.sessions && one.sessions->policy() == policy)
+        return {};
+    one.sessions.reset();
+    if (policy.peers.empty())
+        return {};
+    auto runner = SessionRunner::start(policy);
+    if (!runner)
+        return std::unexpected(runner.error());
+    one.sessions = std::move(*runner);
+    return {};
+}
+
+void Daemon::hearSessions(const std::function<bool(int)> &isReady)
+{
+    for (auto &one : pairs_) {
+        if (!one.sessions || !isReady(one.sessions->fd()))
+            continue;
+        const SessionsReport before = one.sessions->report();
+        one.sessions->receive();
+        if (!isNews(before, one.sessions->report()))
+            continue;
+        for (const auto &text :
+             changes(before, one.sessions->report(), one.sessions->policy(), one.names))
+            say(one, {Severity::info, text});
+    }
+}
+
+// To which interfaces they belong
+void Daemon::tellSessions()
+{
+    for (auto &one : pairs_) {
+        if (!one.sessions)
+            continue;
+        Both<int> interfaces;
+        Side active = Side::primary;
+        if (one.pair.started()) {
+            for (const Side side : {Side::primary, Side::secondary})
+                interfaces[side] = one.pair.lanes().at(0).view.side[side].index;
+            active = one.pair.active();
+        }
+        one.sessions->tell(interfaces, active);
+    }
+}
+
+std::string Daemon::whyUnreached(const Managed &one, Side side) const
+{
+    const std::string why = one.targets.whyBad(side);
+    if (!why.empty() || !one.sessions)
+        return why;
+    return whyCutOff(one.sessions->report(), side);
+}
+
+} // namespace openipoib::ha
