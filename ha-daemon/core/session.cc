@@ -102,10 +102,11 @@ bool Session::receive(const BfdPacket &packet, Time now)
 
 void Session::expire(Time now)
 {
-    if (remote_.mine && now >= heardAt_ + 2 * detection())
-        remote_ = {};
-    if ((state_ == BfdState::init || up()) && now >= heardAt_ + detection())
+    const Time after = detection();
+    if ((state_ == BfdState::init || up()) && now >= heardAt_ + after)
         become(BfdState::down, BfdDiag::timeExpired);
+    if (remote_.mine && now >= heardAt_ + 2 * after)
+        remote_ = {};
 }
 
 void Session::schedule(Time from)

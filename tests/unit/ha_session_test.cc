@@ -234,6 +234,19 @@ TEST_F(HaSession, DownWhenTheDetectionTimeIsOver)
     EXPECT_EQ(later.back().second.yours, 0U);
 }
 
+// What it knows of the peer goes later than that it is up.
+TEST_F(HaSession, APeerOfFewPacketsIsForgottenAsADownOne)
+{
+    bringUp();
+    auto brief = fromPeer(BfdState::up);
+    brief.multiplier = 1;
+    ASSERT_TRUE(hear(brief));
+    now += 45ms; // longer than it takes to forget it, and less than three packets
+    session.expire(now);
+    EXPECT_EQ(session.state(), BfdState::down);
+    EXPECT_EQ(session.due(now)->yours, 0U);
+}
+
 TEST_F(HaSession, DownWhenThePeerSaysSo)
 {
     bringUp();
