@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-// The loop that joins the core to the kernel: everything in one thread, nothing
-// waits but poll().
+// The loop that joins the core to the kernel: everything but BFD sessions in one thread,
+// nothing waits but poll().
 #pragma once
 
 #include "ha-daemon/configuration.hpp"

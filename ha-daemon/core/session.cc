@@ -12,7 +12,7 @@ namespace
 using namespace std::chrono_literals;
 
 constexpr Time slow = 1s;       // while it is not up (section 6.8.3)
-constexpr Time atLeast = 1ms;   // between two packets, whatever a peer asks for
+constexpr Time soonest = 1ms;   // between two packets, whatever a peer asks for
 constexpr Time longest = 1h;    // that a peer may ask for: no arithmetic overflows
 constexpr unsigned jitter = 25; // percent that an interval may be shorter (section 6.8.7)
 
@@ -141,7 +141,7 @@ BfdPacket Session::packet(bool final) const
 std::optional<BfdPacket> Session::due(Time now)
 {
     const bool wanted = final_ || urgent_ || (!isSilent() && now >= sendAt_);
-    if (!wanted || now < sentAt_ + atLeast)
+    if (!wanted || now < sentAt_ + soonest)
         return std::nullopt;
     const BfdPacket out = packet(final_);
     final_ = urgent_ = false;
@@ -154,9 +154,9 @@ Time Session::next() const
 {
     Time first = heardAt_ + longest;
     if (final_ || urgent_)
-        first = sentAt_ + atLeast;
+        first = sentAt_ + soonest;
     else if (!isSilent())
-        first = std::max(sendAt_, sentAt_ + atLeast);
+        first = std::max(sendAt_, sentAt_ + soonest);
     if (!remote_.mine)
         return first;
     return std::min(first, heardAt_ + (state_ == BfdState::down ? 2 : 1) * detection());
@@ -179,7 +179,7 @@ void Session::reset(Time now)
     poll_ = final_ = false;
     urgent_ = true;
     heardAt_ = now;
-    sentAt_ = now - atLeast;
+    sentAt_ = now - soonest;
 }
 
 void Session::standBy(bool standing)

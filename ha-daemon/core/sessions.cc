@@ -102,12 +102,12 @@ void Sessions::receive(Side side, io::View from, int hops, io::View payload, Tim
         return;
     }
     one.isOff = packet->state == BfdState::adminDown;
-    noteHeard(one, wasUp, now);
+    noteHeard(one, wasUp, served, now);
     if (served && !one.session.up())
         noteLost(one, true, now);
 }
 
-void Sessions::noteHeard(One &one, bool wasUp, Time now)
+void Sessions::noteHeard(One &one, bool wasUp, bool served, Time now)
 {
     ++one.counts.received;
     const Time every = one.session.hearEvery();
@@ -125,7 +125,8 @@ void Sessions::noteHeard(One &one, bool wasUp, Time now)
     one.lost = 0;
     State &here = sides_[one.side];
     State &there = sides_[other(one.side)];
-    if (now >= blindUntil_)
+    // What comes back says nothing of the time before.
+    if (served && now >= blindUntil_)
         there.quiet += std::clamp(now - std::max(here.servedAt, there.servedAt), Time{}, every);
     here.servedAt = now;
     here.quiet = {};
@@ -135,10 +136,10 @@ void Sessions::noteHeard(One &one, bool wasUp, Time now)
 void Sessions::noteLost(One &one, bool told, Time now)
 {
     one.lost = one.session.remote().mine;
-    // It has waited already, so the next sign that it lives will do.
+    // It has waited already. But it may say the same of the other side, up to an interval later.
+    const Time waited = patience(one.side) - policy_.times.every * 3 / 2;
     if (told && !one.isOff && now >= blindUntil_ && !anyServes(one.side))
-        sides_[one.side].quiet =
-            std::max(sides_[one.side].quiet, patience(one.side) - policy_.times.every / 2);
+        sides_[one.side].quiet = std::max(sides_[one.side].quiet, waited);
 }
 
 void Sessions::advance(Time now, const Send &send)

@@ -93,7 +93,7 @@ class Sessions
     };
 
     void noteStall(Time now);
-    void noteHeard(One &one, bool wasUp, Time now);
+    void noteHeard(One &one, bool wasUp, bool served, Time now);
     void noteLost(One &one, bool told, Time now);
     void judge();
     [[nodiscard]] bool anyServes(Side side) const;

@@ -99,7 +99,7 @@ bool bindTo(const io::UniqueFd &fd, std::uint16_t port)
     return ::bind(fd.get(), reinterpret_cast<const sockaddr *>(&any), sizeof any) == 0;
 }
 
-io::Result<io::UniqueFd> openIn(int interface, const std::vector<io::Bytes> &peers)
+io::Result<io::UniqueFd> openReceiver(int interface, const std::vector<io::Bytes> &peers)
 {
     auto fd = openFor(interface);
     if (!fd)
@@ -117,7 +117,7 @@ io::Result<io::UniqueFd> openIn(int interface, const std::vector<io::Bytes> &pee
     return fd;
 }
 
-io::Result<io::UniqueFd> openOut(int interface)
+io::Result<io::UniqueFd> openSender(int interface)
 {
     auto fd = openFor(interface);
     if (!fd)
@@ -156,10 +156,10 @@ int hopsOf(msghdr &message)
 
 io::Result<BfdSocket> BfdSocket::open(int interface, const std::vector<io::Bytes> &peers)
 {
-    auto in = openIn(interface, peers);
+    auto in = openReceiver(interface, peers);
     if (!in)
         return std::unexpected(in.error());
-    auto out = openOut(interface);
+    auto out = openSender(interface);
     if (!out)
         return std::unexpected(out.error());
     return BfdSocket(interface, std::move(*in), std::move(*out));
