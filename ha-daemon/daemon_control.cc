@@ -33,9 +33,8 @@ std::map<std::string, nlohmann::json> Daemon::switchPairs(const Request &request
         if (!request.concerns(one.names[Side::primary], one.names[Side::secondary]))
             continue;
         const std::string why = one.pair.whyNotSwitched();
-        outcomes[one.file()] = {{"to", one.names[other(one.pair.active())]},
-                                {"why_not", why},
-                                {"dry_run", request.dryRun}};
+        outcomes[one.file()] =
+            switchOutcome(one.names[other(one.pair.active())], why, request.dryRun);
         if (!request.dryRun)
             deliver(one, SwitchAsked{});
     }
@@ -59,21 +58,17 @@ std::optional<std::string> Daemon::answer(const ControlServer::Question &questio
         switched = switchPairs(*request);
     if (request->command == "switch" && switched.empty())
         return refuse("there is no pair with '" + request->pair + "'");
-    nlohmann::json document = {{"version", documentVersion}, {"pairs", nlohmann::json::array()}};
+    nlohmann::json pairs = nlohmann::json::array();
     for (const auto &one : pairs_) {
-        auto pair = describe(one.pair, now());
-        pair["decisions"] = decisions(one.pair, now());
         std::size_t groups = 0;
         for (const auto &[child, memberships] : one.memberships)
             groups += memberships.count();
-        pair["groups"] = groups;
+        auto pair = describeAll(one.pair, now(), groups, switched[one.file()]);
         if (one.sessions)
             pair["sessions"] = describe(one.sessions->report(), one.sessions->policy(), one.names);
-        if (const auto outcome = switched.find(one.file()); outcome != switched.end())
-            pair["switch"] = outcome->second;
-        document["pairs"].push_back(std::move(pair));
+        pairs.push_back(std::move(pair));
     }
-    return document.dump() + "\n";
+    return answerOf(std::move(pairs)).dump() + "\n";
 }
 
 } // namespace openipoib::ha

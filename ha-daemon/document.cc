@@ -129,6 +129,26 @@ json decisions(const Pair &pair, Time now)
     return out;
 }
 
+json answerOf(json pairs)
+{
+    return {{"version", documentVersion}, {"pairs", std::move(pairs)}};
+}
+
+json describeAll(const Pair &pair, Time now, std::size_t groups, const json &outcome)
+{
+    json out = describe(pair, now);
+    out["decisions"] = decisions(pair, now);
+    out["groups"] = groups;
+    if (!outcome.is_null())
+        out["switch"] = outcome;
+    return out;
+}
+
+json switchOutcome(const std::string &to, const std::string &whyNot, bool dryRun)
+{
+    return {{"to", to}, {"why_not", whyNot}, {"dry_run", dryRun}};
+}
+
 std::string statusText(const json &document)
 {
     std::string out;

@@ -9,12 +9,23 @@
 namespace openipoib::ha
 {
 
-// Of what the daemon answers; another one when a member changes its meaning or goes.
+// Of what the daemon answers; another one when a member changes its meaning or goes. The schema
+// has it, too.
 inline constexpr unsigned documentVersion = 1;
 
 // Times in it are seconds before @now.
 [[nodiscard]] nlohmann::json describe(const Pair &pair, Time now);
 [[nodiscard]] nlohmann::json decisions(const Pair &pair, Time now);
+
+// What the daemon answers, which docs/ipoib-ha.schema.json describes. @pairs: of describeAll().
+[[nodiscard]] nlohmann::json answerOf(nlohmann::json pairs);
+// A pair in it. @groups: multicast groups that are kept joined; @outcome: of switchOutcome(), or
+// null.
+[[nodiscard]] nlohmann::json describeAll(const Pair &pair, Time now, std::size_t groups,
+                                         const nlohmann::json &outcome);
+// What becomes of a pair that is to be switched. @whyNot: "" if it is switched.
+[[nodiscard]] nlohmann::json switchOutcome(const std::string &to, const std::string &whyNot,
+                                           bool dryRun);
 
 // @document: {"pairs": [...]}, as the daemon answers
 [[nodiscard]] std::string statusText(const nlohmann::json &document);

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// Documents as the daemon answers them, of pairs in as many states as there are members to see:
+// one a line, {"name": ..., "document": ...}. For check-ha-schema.
+#include "ha-daemon/document.hpp"
+#include "ha_world.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <iostream>
+
+namespace openipoib::ha
+{
+namespace
+{
+
+using nlohmann::json;
+
+void print(const char *name, json pairs)
+{
+    std::cout << json{{"name", name}, {"document", answerOf(std::move(pairs))}}.dump() << '\n';
+}
+
+json of(const World &world, const json &outcome = {})
+{
+    return describeAll(*world.pair, world.now, 3, outcome);
+}
+
+World started()
+{
+    World world;
+    world.kernel.give(Side::primary, item(Kind::address4, "10.0.0.1/24"));
+    world.kernel.give(Side::primary, item(Kind::address6, "fd10::1/64"));
+    world.kernel.give(Side::primary, item(Kind::route4, "192.0.2.0/24 table 254 priority 0"));
+    world.kernel.side[Side::primary].manager = "NetworkManager";
+    world.kernel.side[Side::secondary].manager = "systemd-networkd";
+    world.start();
+    world.quiesce();
+    return world;
+}
+
+void fail(World &world, Side side)
+{
+    world.kernel.port[side] = "sib0 port 1 is down";
+    world.announcePort(side);
+    world.quiesce();
+}
+
+void printAll()
+{
+    print("no pair", json::array());
+    World unseen;
+    unseen.pair.emplace(unseen.policy, std::nullopt);
+    print("not yet started", json::array({of(unseen)}));
+    print("healthy", json::array({of(started())}));
+
+    World moved = started();
+    moved.kernel.refused.insert("ib1: add route 192.0.2.0/24 table 254 priority 0");
+    fail(moved, Side::primary);
+    print("moved, and a change refused", json::array({of(moved)}));
+
+    World connected;
+    for (auto &side : connected.kernel.side.values)
+        side.connected = true;
+    connected.start();
+    connected.kernel.side[Side::secondary] = {};
+    connected.kernel.side[Side::secondary].name = "ib1";
+    connected.announceLink(Side::secondary);
+    connected.quiesce();
+    connected.look();
+    print("connected, and the secondary gone", json::array({of(connected)}));
+
+    World dry = started();
+    print("to be switched, two pairs",
+          json::array(
+              {of(dry, switchOutcome("ib1", dry.pair->whyNotSwitched(), true)), of(started())}));
+    dry.tell(SwitchAsked{});
+    print("switched", json::array({of(dry, switchOutcome("ib1", "", false))}));
+    World refused = started();
+    fail(refused, Side::secondary);
+    const json outcome = switchOutcome("ib1", refused.pair->whyNotSwitched(), false);
+    print("not switched", json::array({of(refused, outcome)}));
+}
+
+} // namespace
+} // namespace openipoib::ha
+
+int main()
+{
+    openipoib::ha::printAll();
+    return testing::UnitTest::GetInstance()->Failed();
+}
