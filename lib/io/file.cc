@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -44,6 +45,22 @@ std::string readLine(const std::string &path)
     return content->substr(0, last == std::string::npos ? 0 : last + 1);
 }
 
+namespace
+{
+
+Result<void> writeAll(int fd, const std::string &path, std::string_view text)
+{
+    while (!text.empty()) {
+        const ssize_t wrote = ::write(fd, text.data(), text.size());
+        if (wrote < 0 && errno != EINTR)
+            return systemFail(path);
+        text.remove_prefix(wrote > 0 ? static_cast<std::size_t>(wrote) : 0);
+    }
+    return {};
+}
+
+} // namespace
+
 Result<void> writeFile(const std::string &path, std::string_view text)
 {
     const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
@@ -57,21 +74,22 @@ Result<void> writeFile(const std::string &path, std::string_view text)
     return {};
 }
 
-Result<void> replaceFile(const std::string &path, std::string_view text)
+Result<void> replaceFile(const std::string &path, std::string_view text, mode_t mode)
 {
     const std::string fresh = path + ".new";
-    const UniqueFd fd(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    // What is there is left of a writer that was killed, or a trap: a link to some other file.
+    ::unlink(fresh.c_str());
+    const UniqueFd fd(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (!fd)
         return systemFail(fresh);
-    while (!text.empty()) {
-        const ssize_t wrote = ::write(fd.get(), text.data(), text.size());
-        if (wrote < 0 && errno != EINTR)
-            return systemFail(fresh);
-        text.remove_prefix(wrote > 0 ? static_cast<std::size_t>(wrote) : 0);
-    }
-    if (::rename(fresh.c_str(), path.c_str()) < 0)
-        return systemFail(path);
-    return {};
+    Result<void> done = writeAll(fd.get(), fresh, text);
+    if (done && ::fchmod(fd.get(), mode) < 0)
+        done = systemFail(fresh);
+    if (done && ::rename(fresh.c_str(), path.c_str()) < 0)
+        done = systemFail(path);
+    if (!done)
+        ::unlink(fresh.c_str());
+    return done;
 }
 
 std::vector<std::string> folder(const std::string &path)

@@ -4,6 +4,8 @@
 
 #include "io/error.hpp"
 
+#include <sys/types.h>
+
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,9 +23,11 @@ namespace openipoib::io
 // an error.
 [[nodiscard]] Result<void> writeFile(const std::string &path, std::string_view text);
 
-// Make or replace a file that only its owner reads: there is the old text or the new one
-// at any moment, and all of it.
-[[nodiscard]] Result<void> replaceFile(const std::string &path, std::string_view text);
+// Make or replace a file: there is the old text or the new one at any moment, and all of it.
+// @mode: who reads it, by default its owner alone; whatever the umask. The folder may belong to
+// somebody who is not trusted.
+[[nodiscard]] Result<void> replaceFile(const std::string &path, std::string_view text,
+                                       mode_t mode = 0600);
 
 // The names in a folder, sorted, without "." and ".."; none when there is none.
 [[nodiscard]] std::vector<std::string> folder(const std::string &path);

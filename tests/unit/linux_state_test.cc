@@ -183,6 +183,30 @@ TEST_F(LinuxState, Files)
     EXPECT_EQ(io::replaceFile((top / "none/c").string(), "x").error().code, ENOENT);
 }
 
+TEST_F(LinuxState, AReplacedFileIsReadByWhomItIsFor)
+{
+    const mode_t before = ::umask(077);
+    EXPECT_TRUE(io::replaceFile((top / "c").string(), "x", 0644));
+    ::umask(before);
+    EXPECT_EQ(std::filesystem::status(top / "c").permissions(), std::filesystem::perms(0644));
+}
+
+TEST_F(LinuxState, AReplacedFileLeavesWhatALinkPointsTo)
+{
+    put("precious", "as it was");
+    std::filesystem::create_symlink(top / "precious", top / "c.new");
+    EXPECT_TRUE(io::replaceFile((top / "c").string(), "x"));
+    EXPECT_EQ(io::readLine((top / "precious").string()), "as it was");
+    EXPECT_FALSE(std::filesystem::is_symlink(top / "c"));
+}
+
+TEST_F(LinuxState, AFileThatCannotBeReplacedLeavesNothingBeside)
+{
+    std::filesystem::create_directories(top / "c/inside");
+    EXPECT_FALSE(io::replaceFile((top / "c").string(), "x"));
+    EXPECT_FALSE(std::filesystem::exists(top / "c.new"));
+}
+
 TEST(Process, StatusAndOutput)
 {
     const auto done = io::runProgram({"sh", "-c", "echo out; echo err >&2; exit 3"});
