@@ -27,6 +27,7 @@ enum Status { healthy = 0, usage = 1, degraded = 2, notReachable = 3, failed = 4
 struct CommandLine {
     std::string command;
     std::string pair;
+    std::string output; // of metrics
     bool dryRun = false;
     std::vector<std::string> primaries;
     std::vector<std::string> secondaries;
@@ -106,6 +107,8 @@ void describe(CLI::App &app, CommandLine &line)
     change->add_option("PAIR", line.pair, "of this pair alone: one of its interfaces, or IF+IF");
     change->add_flag("--dry-run", line.dryRun, "only say what would be done");
     add("metrics", "the status for Prometheus");
+    app.get_subcommand("metrics")->add_option(
+        "--output", line.output, "replace this file, for node_exporter, and print nothing");
     add("check-config", "say what the configuration file lacks");
     app.footer("With -p or -s it is the daemon. Exit status: 0 healthy, 1 usage or a broken file,\n"
                "2 degraded, 3 no daemon is there, 4 the daemon cannot go on.");
@@ -258,42 +261,64 @@ int runDaemon(const CommandLine &line)
     return healthy;
 }
 
+// The metrics are where they should be; @status: of the daemon
+int publish(const CommandLine &line, const std::string &text, Status status)
+{
+    constexpr mode_t forAll = 0644;
+    if (line.output.empty())
+        std::cout << text;
+    else if (const auto done = io::replaceFile(line.output, text, forAll); !done)
+        return complain(done.error().text(), failed);
+    return status;
+}
+
+// A reader of metrics is told that the daemon is not there, since silence looks like what was
+// true before. Others are told why.
+int noAnswer(const CommandLine &line, const std::string &why)
+{
+    if (line.output.empty())
+        complain(why);
+    return line.command == "metrics" ? publish(line, ha::absenceText(), notReachable)
+                                     : notReachable;
+}
+
 int askDaemon(const CommandLine &line)
 {
+    constexpr auto patience = std::chrono::seconds(5);
     const std::string path = line.options.runFolder + "/" + ha::controlName;
     std::string answer;
     const auto request = ha::writeRequest({line.command, line.pair, line.dryRun});
-    const auto asked = ha::ask(path, request, [&](const std::string &piece) {
-        if (line.command == "monitor")
-            std::cout << piece << std::flush;
-        else
-            answer += piece;
-        return static_cast<bool>(std::cout);
-    });
-    if (!asked) {
-        std::cerr << "ipoib-ha: no daemon: " << asked.error().text() << '\n';
-        return notReachable;
-    }
+    const auto asked = ha::ask(
+        path, request,
+        [&](const std::string &piece) {
+            if (line.command == "monitor")
+                std::cout << piece << std::flush;
+            else
+                answer += piece;
+            return static_cast<bool>(std::cout);
+        },
+        line.command == "metrics" ? patience : ha::Time{});
+    if (!asked)
+        return noAnswer(line, "no daemon: " + asked.error().text());
     if (line.command == "monitor")
         return healthy;
     const auto document = nlohmann::json::parse(answer, nullptr, false);
-    if (document.is_discarded()) {
-        std::cerr << "ipoib-ha: the daemon has not answered\n";
-        return notReachable;
-    }
+    if (document.is_discarded())
+        return noAnswer(line, "the daemon has not answered");
     if (document.contains("error")) {
-        std::cerr << "ipoib-ha: the daemon: " << document["error"].get<std::string>() << '\n';
-        return line.command == "switch" ? usage : notReachable;
+        const std::string why = "the daemon: " + document["error"].get<std::string>();
+        return line.command == "switch" ? complain(why) : noAnswer(line, why);
     }
+    const Status status = ha::isHealthy(document) && !ha::isRefused(document) ? healthy : degraded;
     if (line.command == "metrics")
-        std::cout << ha::metricsText(document, std::chrono::system_clock::now());
-    else if (line.json)
+        return publish(line, ha::metricsText(document, std::chrono::system_clock::now()), status);
+    if (line.json)
         std::cout << document.dump(2) << '\n';
     else if (line.command == "explain")
         std::cout << ha::explainText(document);
     else
         std::cout << ha::switchText(document) << ha::statusText(document);
-    return ha::isHealthy(document) && !ha::isRefused(document) ? healthy : degraded;
+    return status;
 }
 
 } // namespace

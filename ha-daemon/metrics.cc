@@ -21,9 +21,9 @@ std::string quoted(const std::string &value)
 {
     std::string out;
     for (const char one : value) {
-        if (one == '\\' || one == '"')
+        if (one == '\\' || one == '"' || one == '\n')
             out += '\\';
-        out += one;
+        out += one == '\n' ? 'n' : one;
     }
     return "\"" + out + "\"";
 }
@@ -40,6 +40,19 @@ struct Family {
         samples += fmt::format("{}{{{}}} {}\n", name, labels, value);
     }
 };
+
+std::string familyText(const Family &one)
+{
+    return one.samples.empty() ? ""
+                               : fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n{3}", one.name,
+                                             one.help, one.type, one.samples);
+}
+
+std::string upText(bool up)
+{
+    return familyText({"ipoib_ha_up", "gauge", "Whether the daemon runs and answers.",
+                       fmt::format("ipoib_ha_up {}\n", static_cast<int>(up))});
+}
 
 struct Page {
     Family active{"ipoib_ha_active", "gauge", "Whether the interface has the identity.", {}};
@@ -128,9 +141,7 @@ std::string Page::text() const
     std::string out;
     for (const auto *one : {&active, &works, &healthy, &standbyFit, &failing, &addresses, &moves,
                             &last, &took, &sessionUp, &missed, &downs, &drops, &stalls})
-        if (!one->samples.empty())
-            out += fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n{3}", one->name, one->help,
-                               one->type, one->samples);
+        out += familyText(*one);
     return out;
 }
 
@@ -141,7 +152,12 @@ std::string metricsText(const json &document, std::chrono::system_clock::time_po
     Page page;
     for (const auto &pair : document["pairs"])
         page.add(pair, std::chrono::duration<double>(now.time_since_epoch()).count());
-    return page.text();
+    return upText(true) + page.text();
+}
+
+std::string absenceText()
+{
+    return upText(false);
 }
 
 } // namespace openipoib::ha

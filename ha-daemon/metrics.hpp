@@ -9,8 +9,12 @@
 namespace openipoib::ha
 {
 
-// @document: of the daemon, as describe() makes its pairs. @now: when it was asked for.
+// With ipoib_ha_up 1. @document: of the daemon, as describe() makes its pairs. @now: when it was
+// asked for.
 [[nodiscard]] std::string metricsText(const nlohmann::json &document,
                                       std::chrono::system_clock::time_point now);
+
+// What is said of a daemon that is not there: ipoib_ha_up 0, and nothing of its pairs.
+[[nodiscard]] std::string absenceText();
 
 } // namespace openipoib::ha

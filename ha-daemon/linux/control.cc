@@ -16,6 +16,8 @@ namespace openipoib::ha
 namespace
 {
 
+using namespace std::chrono_literals;
+
 constexpr std::size_t maxClients = 16;
 constexpr std::size_t maxCommand = 256;
 
@@ -172,12 +174,16 @@ void ControlServer::tell(const std::string &line)
 }
 
 io::Result<void> ask(const std::string &path, const std::string &command,
-                     const std::function<bool(const std::string &)> &each)
+                     const std::function<bool(const std::string &)> &each, Time patience)
 {
     const auto address = addressOf(path);
     if (!address)
         return std::unexpected(address.error());
     const io::UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const timeval limit{patience / 1s, (patience % 1s).count()};
+    for (const int option : {SO_RCVTIMEO, SO_SNDTIMEO})
+        if (fd)
+            ::setsockopt(fd.get(), SOL_SOCKET, option, &limit, sizeof limit);
     if (!fd ||
         ::connect(fd.get(), reinterpret_cast<const sockaddr *>(&*address), sizeof *address) < 0)
         return io::systemFail(path);

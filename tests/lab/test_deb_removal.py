@@ -31,6 +31,7 @@ def _prerm(tmp_path):
         text = (TOP / f"scripts/service/{name}.service.in").read_text(encoding="utf-8")
         for folder in (units, tmp_path / "debian/openipoib-tools/lib/systemd/system"):
             (folder / f"{name}.service").write_text(text, encoding="utf-8")
+            shutil.copy(TOP / "scripts/service/ipoib-ha-metrics.timer", folder)
     shutil.copy(TOP / "scripts/openibd", init)
     for argv in (["make", "-sf", "debian/rules", *TARGETS], ["dh_installdeb", "-popenipoib-tools"]):
         subprocess.run(argv, cwd=tmp_path, check=True, capture_output=True,
@@ -54,7 +55,8 @@ def removal(prerm, *arguments):
 def test_removal_leaves_the_stack_in_use(prerm):
     words, asked = removal(prerm, "remove")
     assert not [line for line in asked if "openibd" in line]
-    assert any("ipoib-ha" in line for line in asked)
+    for name in ("ipoib-ha.service", "ipoib-ha-metrics.timer"):
+        assert any(name in line for line in asked), f"{name} would go on"
     assert "interfaces stay as they are" in words and "no longer fail over" in words
 
 

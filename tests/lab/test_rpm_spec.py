@@ -56,7 +56,7 @@ def test_removal_leaves_the_stack_in_use(tmp_path):
     words, asked = removal(tmp_path, 0)
     about_openibd = [line for line in asked if "openibd" in line]
     assert about_openibd == ["systemctl --no-reload disable openibd.service"], "it is not stopped"
-    assert any("ipoib-ha.service" in line for line in asked)
+    assert any("ipoib-ha.service ipoib-ha-metrics.timer" in line for line in asked)
     assert "interfaces stay as they are" in words and "no longer fail over" in words
 
 

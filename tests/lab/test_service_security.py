@@ -11,7 +11,8 @@ import pytest
 SERVICE = Path(__file__).resolve().parents[2] / "scripts/service"
 
 
-@pytest.mark.parametrize(("name", "most"), [("ipoib-ha", 3.0), ("openibd", 5.0)])
+@pytest.mark.parametrize(("name", "most"), [
+    ("ipoib-ha", 3.0), ("ipoib-ha-metrics", 2.0), ("openibd", 5.0)])
 def test_exposure(tmp_path, name, most):
     if not shutil.which("systemd-analyze"):
         pytest.skip("no systemd-analyze")

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <regex>
 #include <sstream>
 
 namespace openipoib::ha
@@ -106,6 +107,60 @@ TEST_F(HaDocument, MetricsTellOfTheLastMove)
     EXPECT_NEAR(when, 1'000'000 - 240, 1);
 }
 
+// Rules of the format, and those for names that `promtool check metrics` has.
+void checkNames(const std::string &text)
+{
+    std::istringstream lines(text);
+    std::set<std::string> samples;
+    std::string type;
+    const std::regex sample(
+        "([a-z_]+)(\\{[a-z_]+=\"[^\"]*\"(,[a-z_]+=\"[^\"]*\")*\\})? [0-9.e+-]+");
+    const std::regex unitless(
+        ".*_(ms|us|s|seconds_total|sec|milliseconds|microseconds|bytes_total)");
+    EXPECT_TRUE(text.ends_with('\n'));
+    for (std::string line; std::getline(lines, line);) {
+        if (line.starts_with("# TYPE "))
+            type = line.substr(line.rfind(' ') + 1);
+        if (line.starts_with("#"))
+            continue;
+        std::smatch parts;
+        ASSERT_TRUE(std::regex_match(line, parts, sample)) << line;
+        const std::string name = parts[1];
+        EXPECT_TRUE(samples.insert(line.substr(0, line.rfind(' '))).second) << line << " again";
+        EXPECT_EQ(name.ends_with("_total"), type == "counter") << line;
+        EXPECT_FALSE(std::regex_match(name, unitless)) << line;
+        EXPECT_TRUE(name.starts_with("ipoib_ha_")) << line;
+    }
+}
+
+TEST_F(HaDocument, MetricsKeepTheRules)
+{
+    checkNames(metrics());
+    fail(Side::primary);
+    checkNames(metrics());
+    checkNames(absenceText());
+}
+
+TEST_F(HaDocument, MetricsTellWhetherTheDaemonIsThere)
+{
+    EXPECT_TRUE(hasMetric("ipoib_ha_up 1"));
+    EXPECT_EQ(absenceText(), "# HELP ipoib_ha_up Whether the daemon runs and answers.\n"
+                             "# TYPE ipoib_ha_up gauge\n"
+                             "ipoib_ha_up 0\n");
+    EXPECT_EQ(metricsText(answerOf(nlohmann::json::array()), {}).find("ipoib_ha_up 1"),
+              absenceText().find("ipoib_ha_up 0"))
+        << "that keeps no pair";
+}
+
+// Names of interfaces may have anything but blanks and slashes.
+TEST_F(HaDocument, AStrangeNameDoesNotSpoilTheMetrics)
+{
+    auto strange = document();
+    strange["pairs"][0]["interfaces"][0]["name"] = "i\"b\\0";
+    const auto text = metricsText(strange, {});
+    EXPECT_NE(text.find("interface=\"i\\\"b\\\\0\"} 1\n"), text.npos) << text;
+}
+
 // The format wants help and type before the samples of a name, all of them together.
 TEST_F(HaDocument, MetricsOfOneNameStandTogether)
 {
@@ -127,10 +182,10 @@ TEST_F(HaDocument, MetricsOfOneNameStandTogether)
             }
             EXPECT_EQ(name, family) << line;
         } else {
-            EXPECT_EQ(line.substr(0, line.find('{')), family) << line;
+            EXPECT_EQ(line.substr(0, line.find_first_of("{ ")), family) << line;
         }
     }
-    EXPECT_EQ(seen.size(), 9u);
+    EXPECT_EQ(seen.size(), 10u);
 }
 
 TEST_F(HaDocument, ARefusedSwitchSaysWhy)
