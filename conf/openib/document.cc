@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include "conf/openib/document.hpp"
 
+#include "conf/openib/stack.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -83,6 +85,28 @@ Json haDocument(const conf::Ha &ha)
     return out;
 }
 
+Json buildDocument(const Build &build)
+{
+    const auto orNull = [](const std::string &text) {
+        return text.empty() ? Json(nullptr) : Json(text);
+    };
+    return {{"version", orNull(build.version)}, {"srcversion", orNull(build.source)}};
+}
+
+Json staleDocument(const Stale &stale)
+{
+    Json installed = buildDocument(stale.installed.build);
+    installed["file"] = stale.installed.file;
+    // Adapters of sib are made by hand, and openib unloads no adapter's driver that others need.
+    const char *cure = stale.module == ipoibModule
+                           ? "openib restart"
+                           : "modprobe -r sib and modprobe sib, and make its adapters again";
+    return {{"module", stale.module},
+            {"loaded", buildDocument(stale.loaded)},
+            {"installed", std::move(installed)},
+            {"cure", cure}};
+}
+
 Json texts(const std::vector<Step> &steps)
 {
     Json out = Json::array();
@@ -107,14 +131,26 @@ std::string interfaceText(const Json &interface)
     return line;
 }
 
+std::string buildText(const Json &build)
+{
+    const auto text = [&](const char *key) {
+        return build[key].is_string() ? build[key].get<std::string>() : std::string();
+    };
+    const std::string version = text("version");
+    const std::string source = text("srcversion");
+    if (version.empty() && source.empty())
+        return "without a version";
+    return source.empty() ? version : fmt::format("{} ({})", version, source);
+}
+
 } // namespace
 
 Json statusDocument(const State &state, const Plan &missing)
 {
-    Json out{{"hcas", Json::array()},           {"interfaces", Json::array()},
-             {"bonds", Json::object()},         {"ha", state.haRunning},
-             {"modules", Json::array()},        {"users", state.users},
-             {"missing", texts(missing.steps)}, {"problems", missing.problems}};
+    Json out{
+        {"hcas", Json::array()}, {"interfaces", Json::array()},     {"bonds", Json::object()},
+        {"ha", state.haRunning}, {"modules", Json::array()},        {"stale", Json::array()},
+        {"users", state.users},  {"missing", texts(missing.steps)}, {"problems", missing.problems}};
     for (const auto &hca : state.hcas)
         out["hcas"].push_back(hcaDocument(hca));
     for (const auto &interface : state.interfaces)
@@ -123,6 +159,8 @@ Json statusDocument(const State &state, const Plan &missing)
         out["bonds"][name] = slaves;
     for (const auto &[name, module] : state.modules)
         out["modules"].push_back(name);
+    for (const auto &stale : state.stale)
+        out["stale"].push_back(staleDocument(stale));
     return out;
 }
 
@@ -150,6 +188,11 @@ std::string statusText(const Json &status)
     const auto modules = status["modules"].get<std::vector<std::string>>();
     out += fmt::format("modules      {}\n",
                        modules.empty() ? "none" : fmt::format("{}", fmt::join(modules, " ")));
+    for (const auto &stale : status["stale"])
+        out += fmt::format("not current  {} that is loaded is {}, {} is {}; cure: {}\n",
+                           stale["module"].get<std::string>(), buildText(stale["loaded"]),
+                           stale["installed"]["file"].get<std::string>(),
+                           buildText(stale["installed"]), stale["cure"].get<std::string>());
     for (const auto &user : status["users"])
         out += "in use       " + user.get<std::string>() + "\n";
     for (const auto &step : status["missing"])

@@ -23,6 +23,11 @@ struct UnrefList {
 };
 using ListPtr = std::unique_ptr<kmod_list, UnrefList>;
 
+struct FreeInfo {
+    void operator()(kmod_list *list) const { kmod_module_info_free_list(list); }
+};
+using InfoPtr = std::unique_ptr<kmod_list, FreeInfo>;
+
 ModulePtr byName(kmod_ctx *context, const std::string &name)
 {
     kmod_module *module = nullptr;
@@ -38,7 +43,8 @@ void Modules::Free::operator()(kmod_ctx *context) const
     kmod_unref(context);
 }
 
-Modules::Modules() : context_(kmod_new(nullptr, nullptr))
+Modules::Modules(const std::string &folder)
+    : context_(kmod_new(folder.empty() ? nullptr : folder.c_str(), nullptr))
 {
     if (context_) {
         kmod_set_log_priority(context_.get(), 0); // errors are returned, not printed
@@ -81,6 +87,27 @@ bool Modules::isBuiltIn(const std::string &name) const
 {
     const ModulePtr module = byName(context_.get(), name);
     return module && kmod_module_get_initstate(module.get()) == KMOD_MODULE_BUILTIN;
+}
+
+std::optional<Installed> Modules::installed(const std::string &name) const
+{
+    const ModulePtr module = byName(context_.get(), name);
+    const char *file = module ? kmod_module_get_path(module.get()) : nullptr;
+    kmod_list *raw = nullptr;
+    if (!file || kmod_module_get_info(module.get(), &raw) < 0)
+        return std::nullopt;
+    const InfoPtr list(raw);
+    Installed out{file, {}};
+    kmod_list *entry = nullptr;
+    kmod_list_foreach(entry, list.get())
+    {
+        const std::string_view key = kmod_module_info_get_key(entry);
+        if (key == "version")
+            out.build.version = kmod_module_info_get_value(entry);
+        else if (key == "srcversion")
+            out.build.source = kmod_module_info_get_value(entry);
+    }
+    return out;
 }
 
 std::set<std::string> Modules::forDevice(const std::string &alias) const

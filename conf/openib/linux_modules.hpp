@@ -2,9 +2,11 @@
 // Kernel modules, through libkmod: modprobe's configuration counts.
 #pragma once
 
+#include "conf/openib/state.hpp"
 #include "io/error.hpp"
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -17,7 +19,8 @@ namespace openipoib::openib
 class Modules
 {
   public:
-    Modules();
+    // @folder: of a kernel's modules; "": those of the running kernel
+    explicit Modules(const std::string &folder = {});
 
     // With what it depends on. The options come behind those of modprobe's
     // configuration, so that they count; one that the module does not have is
@@ -31,6 +34,8 @@ class Modules
 
     [[nodiscard]] bool isAvailable(const std::string &name) const;
     [[nodiscard]] bool isBuiltIn(const std::string &name) const;
+    // What modprobe would load; nullopt: there is none, or it cannot be read.
+    [[nodiscard]] std::optional<Installed> installed(const std::string &name) const;
     // The modules for a device, by its modalias.
     [[nodiscard]] std::set<std::string> forDevice(const std::string &alias) const;
 

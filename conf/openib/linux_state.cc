@@ -236,6 +236,14 @@ std::map<std::string, Module, std::less<>> readModules(const Roots &roots)
     return modules;
 }
 
+std::optional<Build> readBuild(const Roots &roots, const std::string &module)
+{
+    const std::string path = roots.sys + "/module/" + module;
+    if (io::readLine(path + "/initstate") != "live")
+        return std::nullopt;
+    return Build{io::readLine(path + "/version"), io::readLine(path + "/srcversion")};
+}
+
 std::optional<std::set<std::string>> readOwnQueues(const Roots &roots)
 {
     const auto text = io::readFile(ownQueuesPath(roots));

@@ -31,6 +31,9 @@ readBonds(const std::vector<netlink::Link> &links);
 // Of the stack's modules those that are loaded (and can be unloaded).
 [[nodiscard]] std::map<std::string, Module, std::less<>> readModules(const Roots &roots);
 
+// Of a module that is loaded; nullopt: it is not.
+[[nodiscard]] std::optional<Build> readBuild(const Roots &roots, const std::string &module);
+
 // Parameter own_queues of ib_ipoib; nullopt: there is none.
 [[nodiscard]] std::optional<std::set<std::string>> readOwnQueues(const Roots &roots);
 // It counts for interfaces made from then on. Errors: ENOENT, there is none.

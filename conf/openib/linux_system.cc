@@ -72,6 +72,7 @@ io::Result<State> LinuxSystem::read()
     readKeptSettings(state);
     state.bonds = readBonds(*links);
     state.modules = readModules(roots_);
+    state.stale = readStale();
     state.ownQueues = readOwnQueues(roots_);
     const auto look = [&](std::string_view module) {
         const std::string name(module);
@@ -96,6 +97,19 @@ io::Result<State> LinuxSystem::read()
     state.haRunning = isHaRunning(ha_);
     state.users = readUsers(roots_);
     return state;
+}
+
+std::vector<Stale> LinuxSystem::readStale() const
+{
+    std::vector<Stale> stale;
+    for (const auto module : ownModules()) {
+        const std::string name(module);
+        const auto loaded = readBuild(roots_, name);
+        const auto installed = loaded ? modules_.installed(name) : std::nullopt;
+        if (installed && installed->build != *loaded)
+            stale.push_back({name, *loaded, *installed});
+    }
+    return stale;
 }
 
 // A driver that has none of it says so.

@@ -34,6 +34,8 @@ constexpr std::array<std::string_view, 18> unload{
     "ib_uverbs", "rdma_cm", "iw_cm",   "ib_cm",    "ib_core",  "rds",
 };
 
+constexpr std::array<std::string_view, 2> own{"ib_ipoib", "sib"};
+
 constexpr std::array<std::string_view, 7> core{"ib_uverbs", "rdma_cm", "iw_cm",  "ib_cm",
                                                "ib_core",   "rds",     "ib_umad"};
 
@@ -59,6 +61,11 @@ std::set<std::string> ownQueuesIn(std::string_view text)
         text = at == std::string_view::npos ? std::string_view{} : text.substr(at + 1);
     }
     return names;
+}
+
+std::span<const std::string_view> ownModules()
+{
+    return own;
 }
 
 std::span<const std::string_view> unloadOrder()

@@ -33,6 +33,9 @@ inline constexpr std::string_view ownQueuesParameter = "own_queues";
 // What is in it.
 [[nodiscard]] std::set<std::string> ownQueuesIn(std::string_view text);
 
+// The modules that openipoib has, instead of the kernel's or besides them.
+[[nodiscard]] std::span<const std::string_view> ownModules();
+
 // In the order of unloading. Drivers that also serve Ethernet are not in it.
 [[nodiscard]] std::span<const std::string_view> unloadOrder();
 // Of these the ones that stay when something outside of the list needs them.

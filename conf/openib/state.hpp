@@ -57,6 +57,26 @@ struct Module {
     std::vector<std::string> holders;
 };
 
+// What tells one build of a module from another; "" where it says nothing, as the kernel's own do.
+struct Build {
+    std::string version;
+    std::string source; // "srcversion", a digest of what it was built from
+
+    bool operator==(const Build &) const = default;
+};
+
+struct Installed {
+    std::string file; // that modprobe would load
+    Build build;
+};
+
+// A module that is loaded, though another one of its name is installed.
+struct Stale {
+    std::string module;
+    Build loaded;
+    Installed installed;
+};
+
 struct State {
     std::vector<Hca> hcas;                              // by name
     std::vector<Interface> interfaces;                  // by name
@@ -68,6 +88,7 @@ struct State {
     std::set<std::string, std::less<>> hardware; // drivers that the PCI devices ask for
     std::map<std::string, std::set<std::string>, std::less<>> bonds; // and their slaves
     std::map<std::string, std::uint64_t, std::less<>> sysctls;
+    std::vector<Stale> stale;
     bool haRunning = false; // the ipoib-ha that openib starts
     // What interfaces had that may be gone since
     std::vector<Interface> kept;
