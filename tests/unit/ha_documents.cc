@@ -2,6 +2,7 @@
 // Documents as the daemon answers them, of pairs in as many states as there are members to see:
 // one a line, {"name": ..., "document": ...}. For check-ha-schema.
 #include "ha-daemon/document.hpp"
+#include "ha-daemon/session_document.hpp"
 #include "ha_world.hpp"
 
 #include <nlohmann/json.hpp>
@@ -18,6 +19,21 @@ using nlohmann::json;
 void print(const char *name, json pairs)
 {
     std::cout << json{{"name", name}, {"document", answerOf(std::move(pairs))}}.dump() << '\n';
+}
+
+// One session that is up and one that never was, and a port that cannot be opened
+json sessions()
+{
+    const io::Bytes peer{0xFE, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+    Sessions all({.peers = {peer}, .times = {}}, [last = 0U]() mutable { return ++last; });
+    const Time now = std::chrono::seconds(1);
+    all.watch({{1, 0}}, now);
+    all.advance(now, [](const Sessions::One &, const BfdPacket &) {});
+    SessionsReport report = reportOf(all);
+    report.errors[Side::secondary] = ENODEV;
+    report.lines[0].state = report.lines[0].remote = BfdState::up;
+    report.lines[0].serves = true;
+    return describe(report, {.peers = {peer}, .times = {}}, {{"ib0", "ib1"}});
 }
 
 json of(const World &world, const json &outcome = {})
@@ -52,6 +68,10 @@ void printAll()
     unseen.pair.emplace(unseen.policy, std::nullopt);
     print("not yet started", json::array({of(unseen)}));
     print("healthy", json::array({of(started())}));
+
+    json probed = of(started());
+    probed["sessions"] = sessions();
+    print("probed by BFD", json::array({probed}));
 
     World moved = started();
     moved.kernel.refused.insert("ib1: add route 192.0.2.0/24 table 254 priority 0");
