@@ -4,6 +4,7 @@
 #include "ha-daemon/document.hpp"
 #include "ha-daemon/linux/pieces.hpp"
 #include "ha-daemon/linux/priority.hpp"
+#include "ha-daemon/linux/reporter.hpp"
 #include "ha-daemon/session_document.hpp"
 
 #include <linux/rtnetlink.h>
@@ -16,8 +17,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 namespace openipoib::ha
@@ -34,21 +33,6 @@ constexpr Time patience = 20ms;
 constexpr Time refreshEvery = 10s;
 constexpr Time longest = 60s;
 constexpr unsigned readings = 5; // until links stop changing meanwhile
-
-const char *priority(Severity severity)
-{
-    switch (severity) {
-    case Severity::debug:
-        return SD_DEBUG;
-    case Severity::info:
-        return SD_INFO;
-    case Severity::notice:
-        return SD_NOTICE;
-    case Severity::warning:
-        return SD_WARNING;
-    }
-    return SD_INFO;
-}
 
 io::Result<io::UniqueFd> openSignals()
 {
@@ -541,11 +525,8 @@ void Daemon::sayAll(Severity severity, const std::string &text)
 
 void Daemon::speak()
 {
-    static const bool toJournal = std::getenv("JOURNAL_STREAM") != nullptr;
     for (const auto &[names, what] : std::exchange(said_, {})) {
-        std::fprintf(stderr, "%s%s+%s: %s\n", toJournal ? priority(what.severity) : "",
-                     names[Side::primary].c_str(), names[Side::secondary].c_str(),
-                     what.text.c_str());
+        report(names, what);
         const nlohmann::json line = {{"primary", names[Side::primary]},
                                      {"secondary", names[Side::secondary]},
                                      {"text", what.text}};

@@ -8,6 +8,7 @@
 #include "ha-daemon/metrics.hpp"
 #include "ha-daemon/request.hpp"
 #include "io/file.hpp"
+#include "io/journal.hpp"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -325,6 +326,7 @@ int askDaemon(const CommandLine &line)
 
 int main(int argc, char **argv)
 try {
+    static const io::CerrToJournal toJournal;
     CLI::App app("Keeps the IP identity of an IPoIB interface alive when its port fails.",
                  "ipoib-ha");
     CommandLine line;

@@ -6,6 +6,7 @@
 #include "ha-daemon/core/view.hpp"
 
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -101,9 +102,28 @@ struct Notify {
 
 enum class Severity { debug, info, notice, warning };
 
+// What a text tells of; all that programs may look for has one of its own.
+enum class Topic {
+    other,
+    started,    // which interface has the identity
+    failed,     // an interface, or its port
+    works,      // it does again
+    moving,     // the identity, to the other interface
+    moved,      // it is there
+    stays,      // on an interface that has failed
+    unswitched, // by hand
+    managed,    // an interface, by somebody else as well
+    refused,    // a change, by the kernel
+};
+
+// Names are those of fields of systemd's journal.
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
 struct Say {
     Severity severity = Severity::info;
     std::string text;
+    Topic topic = Topic::other;
+    Facts facts{};
 };
 
 using Action = std::variant<Save, Batch, Announce, Look, Notify, Say>;

@@ -153,7 +153,10 @@ void Pair::on(const BatchDone &done)
         if (outcome.error) {
             attempts.error = outcome.words;
             if (attempts.count == 1)
-                say(Severity::warning, outcome.step.text() + ": " + outcome.words);
+                say({Severity::warning,
+                     outcome.step.text() + ": " + outcome.words,
+                     Topic::refused,
+                     {{"INTERFACE", outcome.step.interface}, {"CAUSE", outcome.words}}});
             continue;
         }
         attempts.error.clear();
@@ -205,7 +208,10 @@ void Pair::on(const SwitchAsked &)
 {
     const Side to = other(active_);
     if (const std::string why = whyNotSwitched(); !why.empty()) {
-        decided(Severity::warning, "not switched to " + name(to) + " by hand: " + why);
+        decided({Severity::warning,
+                 "not switched to " + name(to) + " by hand: " + why,
+                 Topic::unswitched,
+                 {{"TO", name(to)}, {"CAUSE", why}}});
         return;
     }
     move(to, "by hand");
@@ -228,7 +234,7 @@ void Pair::start()
         active_ = other(active_);
         addressed_ = true;
     }
-    decided(Severity::info, name(active_) + " has the identity");
+    decided({Severity::info, name(active_) + " has the identity", Topic::started});
 }
 
 // The one before left something undone unless it ended when all was well. Then there was
@@ -389,10 +395,18 @@ void Pair::assess()
         const bool was = health_[side].good();
         const bool first = !started();
         health_[side].note(whyBad(side), now_);
-        if (!first && was != health_[side].good())
-            decided(Severity::notice, health_[side].good()
-                                          ? name(side) + " works again"
-                                          : name(side) + " has failed: " + health_[side].why());
+        if (first || was == health_[side].good())
+            continue;
+        if (health_[side].good())
+            decided({Severity::notice,
+                     name(side) + " works again",
+                     Topic::works,
+                     {{"INTERFACE", name(side)}}});
+        else
+            decided({Severity::warning,
+                     name(side) + " has failed: " + health_[side].why(),
+                     Topic::failed,
+                     {{"INTERFACE", name(side)}, {"CAUSE", health_[side].why()}}});
     }
 }
 
@@ -424,7 +438,10 @@ void Pair::decide()
         return;
     }
     if (why != waiting_)
-        decided(Severity::warning, name(active_) + " keeps the identity: " + why);
+        decided({Severity::warning,
+                 name(active_) + " keeps the identity: " + why,
+                 Topic::stays,
+                 {{"CAUSE", why}}});
     waiting_ = why;
 }
 
@@ -444,7 +461,10 @@ void Pair::decideFailback()
 
 void Pair::move(Side to, const std::string &cause)
 {
-    decided(Severity::notice, "moving from " + name(active_) + " to " + name(to) + ": " + cause);
+    decided({Severity::notice,
+             "moving from " + name(active_) + " to " + name(to) + ": " + cause,
+             Topic::moving,
+             {{"FROM", name(active_)}, {"TO", name(to)}, {"CAUSE", cause}}});
     active_ = to;
     phase_ = Phase::turning;
     held_ = false;

@@ -162,8 +162,8 @@ class Pair
     [[nodiscard]] std::string unfit(Side side) const;
     [[nodiscard]] bool flapping() const;
     [[nodiscard]] const std::string &name(Side side) const;
-    void decided(Severity severity, const std::string &text);
-    void say(Severity severity, std::string text);
+    void decided(Say what);
+    void say(Say what);
     void act(Action action);
     void wakeAt(Time time) { decideAt_ = decideAt_ ? std::min(*decideAt_, time) : time; }
 

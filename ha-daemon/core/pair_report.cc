@@ -93,21 +93,26 @@ void Pair::noteManagers(const LaneState &lane)
 {
     for (const auto &one : lane.view.side.values)
         if (!one.manager.empty() && managed_.insert(one.index).second)
-            decided(Severity::warning, one.name + " is managed by " + one.manager +
-                                           ", too, which may undo what is done to it");
+            decided({Severity::warning,
+                     one.name + " is managed by " + one.manager +
+                         ", too, which may undo what is done to it",
+                     Topic::managed,
+                     {{"INTERFACE", one.name}, {"MANAGER", one.manager}}});
 }
 
-void Pair::decided(Severity severity, const std::string &text)
+void Pair::decided(Say what)
 {
-    decisions_.push_back({now_, text});
+    decisions_.push_back({now_, what.text});
     if (decisions_.size() > decisionsKept)
         decisions_.pop_front();
-    say(severity, text);
+    say(std::move(what));
 }
 
-void Pair::say(Severity severity, std::string text)
+void Pair::say(Say what)
 {
-    act(Say{severity, std::move(text)});
+    if (started())
+        what.facts.emplace_back("ACTIVE", name(active_));
+    act(std::move(what));
 }
 
 void Pair::act(Action action)

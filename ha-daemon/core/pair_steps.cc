@@ -232,12 +232,19 @@ void Pair::finishMove()
     addressed_ = false;
     act(Save{.canWait = true});
     act(Look{});
-    const Move &move = moves_.back();
-    act(Notify{move.to, move.cause, move.moved - move.event, move.failed});
-    decided(Severity::notice, name(active_) + " has the identity after " +
-                                  std::to_string((move.moved - move.event).count()) + " us, with " +
-                                  std::to_string(move.steps) + " changes, of which " +
-                                  std::to_string(move.failed) + " failed");
+    const Move &last = moves_.back();
+    act(Notify{last.to, last.cause, last.moved - last.event, last.failed});
+    const std::string time = std::to_string((last.moved - last.event).count());
+    const std::string steps = std::to_string(last.steps);
+    const std::string failed = std::to_string(last.failed);
+    decided({last.failed ? Severity::warning : Severity::notice,
+             name(active_) + " has the identity after " + time + " us, with " + steps +
+                 " changes, of which " + failed + " failed",
+             Topic::moved,
+             {{"CAUSE", last.cause},
+              {"DURATION_USEC", time},
+              {"CHANGES", steps},
+              {"CHANGES_FAILED", failed}}});
 }
 
 // The addresses that the active interface is about to get.

@@ -38,7 +38,7 @@ TEST(HaManager, ItIsSaidOnceOfEachInterface)
     World world;
     const auto times = [&](const std::string &text) {
         return std::ranges::count_if(
-            world.said, [&](const auto &one) { return one.find(text) != std::string::npos; });
+            world.said, [&](const auto &one) { return one.text.find(text) != std::string::npos; });
     };
     world.kernel.side[Side::secondary].manager = "NetworkManager";
     world.start();

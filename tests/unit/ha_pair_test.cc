@@ -52,9 +52,8 @@ class HaPair : public testing::Test
     }
     [[nodiscard]] bool said(const std::string &text) const
     {
-        return std::ranges::any_of(world.said, [&](const std::string &one) {
-            return one.find(text) != std::string::npos;
-        });
+        return std::ranges::any_of(
+            world.said, [&](const Say &one) { return one.text.find(text) != std::string::npos; });
     }
 };
 

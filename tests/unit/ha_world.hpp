@@ -200,7 +200,7 @@ class World
     std::string wrong;                    // what must never happen, and did
     std::vector<std::string> done;        // steps, and that the peers were told
     std::size_t urgent = 0;               // steps that peers waited for
-    std::vector<std::string> said;
+    std::vector<Say> said;
     std::vector<Notify> notified;
     std::function<void(const Announce &)> onAnnounce; // as it is sent
 
@@ -374,7 +374,7 @@ class World
         else if (const auto *moved = std::get_if<Notify>(&action))
             notified.push_back(*moved);
         else
-            said.push_back(std::get<Say>(action).text);
+            said.push_back(std::get<Say>(action));
     }
     void save()
     {

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+#include "ha-daemon/report.hpp"
+
+#include <fmt/format.h>
+#include <syslog.h>
+
+namespace openipoib::ha
+{
+
+namespace
+{
+
+std::string pairName(const Both<std::string> &names)
+{
+    return names[Side::primary] + "+" + names[Side::secondary];
+}
+
+} // namespace
+
+// Made once, at random, and never changed: others look for them.
+std::string_view messageId(Topic topic)
+{
+    switch (topic) {
+    case Topic::other:
+        return {};
+    case Topic::started:
+        return "1798de4f72684d90974caa4009d47330";
+    case Topic::failed:
+        return "31fedb4981d34621ad6ce75642955fc3";
+    case Topic::works:
+        return "2b2370f4f18e4aa787516a93b934ecbd";
+    case Topic::moving:
+        return "513302167f1b4f7792527ccf1e9f441e";
+    case Topic::moved:
+        return "56888ad8acbc45e08419293d71dd2f6d";
+    case Topic::stays:
+        return "ac3856070a6849a797c432ce776d17be";
+    case Topic::unswitched:
+        return "ed48914c97994df8a40cfb52deaea1c0";
+    case Topic::managed:
+        return "bb33972d7aef4f1087fae52033d50224";
+    case Topic::refused:
+        return "438d2005477a43218e94c2c01f22e81a";
+    }
+    return {};
+}
+
+int priorityOf(Severity severity)
+{
+    switch (severity) {
+    case Severity::debug:
+        return LOG_DEBUG;
+    case Severity::info:
+        return LOG_INFO;
+    case Severity::notice:
+        return LOG_NOTICE;
+    case Severity::warning:
+        return LOG_WARNING;
+    }
+    return LOG_INFO;
+}
+
+std::string reportLine(const Both<std::string> &names, const Say &what)
+{
+    return pairName(names) + ": " + what.text;
+}
+
+std::vector<std::string> reportFields(const Both<std::string> &names, const Say &what)
+{
+    std::vector<std::string> fields{"MESSAGE=" + reportLine(names, what),
+                                    fmt::format("PRIORITY={}", priorityOf(what.severity)),
+                                    "SYSLOG_IDENTIFIER=ipoib-ha",
+                                    fmt::format("SYSLOG_FACILITY={}", LOG_DAEMON >> 3),
+                                    "PAIR=" + pairName(names),
+                                    "PRIMARY=" + names[Side::primary],
+                                    "SECONDARY=" + names[Side::secondary]};
+    if (const auto id = messageId(what.topic); !id.empty())
+        fields.push_back(fmt::format("MESSAGE_ID={}", id));
+    for (const auto &[name, value] : what.facts)
+        fields.push_back(name + "=" + value);
+    return fields;
+}
+
+} // namespace openipoib::ha
