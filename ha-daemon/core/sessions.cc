@@ -68,7 +68,8 @@ void Sessions::noteStall(Time now)
     ++stalls_;
     Time longest{};
     for (const auto &one : sessions_)
-        longest = std::max(longest, policy_.times.multiplier * one.session.sendEvery());
+        if (one.session.up())
+            longest = std::max(longest, policy_.times.multiplier * one.session.sendEvery());
     blindUntil_ = now + std::min(longest, grace);
     for (auto &side : sides_.values)
         side.quiet = std::min(side.quiet, Time{});

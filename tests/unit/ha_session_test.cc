@@ -354,6 +354,18 @@ TEST_F(HaSession, AStandbySaysSo)
     EXPECT_FALSE(session.serves());
 }
 
+// Before it is up: the peer must not count on it for the first packet.
+TEST_F(HaSession, AStandbySaysSoFromTheStart)
+{
+    (void)sent(now);
+    session.standBy(true);
+    ASSERT_TRUE(hear(fromPeer(BfdState::down, 0)));
+    const auto said = sent(now + 1ms);
+    ASSERT_EQ(said.size(), 1U);
+    EXPECT_EQ(said[0].second.state, BfdState::init);
+    EXPECT_EQ(said[0].second.diag, BfdDiag::concatenatedPathDown);
+}
+
 TEST_F(HaSession, ItsLastWordIsNoFault)
 {
     bringUp();

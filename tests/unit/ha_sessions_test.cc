@@ -272,6 +272,20 @@ TEST_F(HaSessions, AHostThatDoesNotRunForAWhileMovesNobody)
     EXPECT_GT(hosts[0].sessions.stalls(), 0U);
 }
 
+TEST_F(HaSessions, AFaultBesideAStopIsNoticedLater)
+{
+    settle();
+    loseAt(0, Side::primary, true, true);
+    run(45ms);
+    const Time stop = 38ms; // not so long that the peer misses this host
+    hosts[0].stoppedUntil = now + stop;
+    const Time from = now;
+    run(1s);
+    EXPECT_TRUE(ever(0, Side::primary));
+    EXPECT_GE(took(0, Side::primary, from), stop + 100ms);
+    EXPECT_LE(took(0, Side::primary, from), stop + 150ms);
+}
+
 TEST_F(HaSessions, ALongStopMovesNobody)
 {
     for (const Time time : {Time(1s), Time(10s), Time(24h)}) {
@@ -381,9 +395,12 @@ TEST_F(HaSessions, AFaultThatIsThereAtTheStartIsNoticed)
 TEST_F(HaSessions, ANewInterfaceHasTimeToHear)
 {
     settle();
-    hosts[0].sessions.watch({{9, 2}}, now);
-    run(2s);
-    EXPECT_TRUE(nobodyEver());
+    for (int index = 9; index < 60; ++index) {
+        run(Time(random() % 20000));
+        hosts[0].sessions.watch({{index, 2}}, now);
+        run(2s);
+        ASSERT_TRUE(nobodyEver()) << index;
+    }
     hosts[0].sessions.watch({{0, 2}}, now);
     run(10s);
     EXPECT_FALSE(ever(0, Side::primary)); // there is none
