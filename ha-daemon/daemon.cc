@@ -5,7 +5,6 @@
 #include "ha-daemon/linux/pieces.hpp"
 #include "ha-daemon/linux/priority.hpp"
 #include "ha-daemon/linux/reporter.hpp"
-#include "ha-daemon/session_document.hpp"
 
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>

@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include "ha-daemon/report.hpp"
 
+#include "ha-daemon/configuration.hpp"
+
 #include <fmt/format.h>
 #include <syslog.h>
 
 namespace openipoib::ha
 {
-
-namespace
-{
-
-std::string pairName(const Both<std::string> &names)
-{
-    return names[Side::primary] + "+" + names[Side::secondary];
-}
-
-} // namespace
 
 // Made once, at random, and never changed: others look for them.
 std::string_view messageId(Topic topic)
@@ -62,7 +54,7 @@ int priorityOf(Severity severity)
 
 std::string reportLine(const Both<std::string> &names, const Say &what)
 {
-    return pairName(names) + ": " + what.text;
+    return nameOf(names) + ": " + what.text;
 }
 
 std::vector<std::string> reportFields(const Both<std::string> &names, const Say &what)
@@ -71,7 +63,7 @@ std::vector<std::string> reportFields(const Both<std::string> &names, const Say 
                                     fmt::format("PRIORITY={}", priorityOf(what.severity)),
                                     "SYSLOG_IDENTIFIER=ipoib-ha",
                                     fmt::format("SYSLOG_FACILITY={}", LOG_DAEMON >> 3),
-                                    "PAIR=" + pairName(names),
+                                    "PAIR=" + nameOf(names),
                                     "PRIMARY=" + names[Side::primary],
                                     "SECONDARY=" + names[Side::secondary]};
     if (const auto id = messageId(what.topic); !id.empty())
