@@ -3,20 +3,18 @@
 #pragma once
 
 #include "io/bytes.hpp"
+#include "netlink/attributes.hpp"
 
 #include <linux/netlink.h>
 
 #include <cstring>
-#include <functional>
 #include <string>
 #include <string_view>
 
 namespace openipoib::ha
 {
 
-// Each attribute of @bytes; what is broken ends it. Nested flags are taken off
-// the type.
-void eachAttribute(io::View bytes, const std::function<void(int type, io::View value)> &each);
+using netlink::eachAttribute;
 
 void putAttribute(io::Bytes &out, int type, io::View value);
 void putAttribute(io::Bytes &out, int type, std::string_view text); // with a NUL behind it

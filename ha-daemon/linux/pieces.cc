@@ -4,6 +4,7 @@
 #include "ha-daemon/linux/attributes.hpp"
 #include "ha-daemon/linux/legs.hpp"
 #include "ha-daemon/linux/route.hpp"
+#include "netlink/address.hpp"
 
 #include <linux/fib_rules.h>
 #include <linux/if_addr.h>
@@ -13,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace openipoib::ha
 {
@@ -29,9 +31,9 @@ constexpr std::uint32_t addressFlags =
 constexpr unsigned routeFlags = RTNH_F_PERVASIVE | RTNH_F_ONLINK;
 constexpr unsigned ruleFlags = FIB_RULE_INVERT | FIB_RULE_FIND_SADDR;
 constexpr unsigned peerStates = NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE;
-// Since Linux 5.18: who has made an address.
-constexpr int addressProtocol = 11;
-constexpr std::uint8_t kernelLinkLocal = 2;
+// Since Linux 5.18: who has made an address; not all headers have it.
+constexpr std::uint8_t byRouter = 2;
+constexpr std::uint8_t kernelLinkLocal = 3;
 
 io::View payload(const nlmsghdr *message)
 {
@@ -50,70 +52,35 @@ bool isOwnLinkLocal(io::View address, const Link &link)
     return std::ranges::equal(guid, address.subspan(8));
 }
 
-struct AddressParts {
-    io::View local;
-    io::View peer;
-    std::uint32_t flags = 0;
-    std::uint8_t maker = 0;
-};
-
-// The attributes that are kept; the label without the interface's name.
-AddressParts keepAddress(io::View from, const std::string &name, Item &item)
+// Of an IPv6 address: who announces or makes it, does so on the other interface as well.
+bool isMadeByKernel(const netlink::Address &address, const Link &link)
 {
-    AddressParts parts;
-    eachAttribute(from, [&](int type, io::View value) {
-        if (type == IFA_LOCAL)
-            parts.local = value;
-        else if (type == IFA_ADDRESS)
-            parts.peer = value;
-        else if (type == IFA_FLAGS)
-            parts.flags = numberIn(value);
-        else if (type == addressProtocol && !value.empty())
-            parts.maker = value[0];
-        if (type == IFA_CACHEINFO && value.size() >= 8) {
-            item.preferred = numberIn(value);
-            item.valid = numberIn(value.subspan(4));
-        } else if (type == IFA_LABEL) {
-            const std::string label = textIn(value);
-            putAttribute(item.body, type,
-                         label.starts_with(name) ? label.substr(name.size()) : std::string());
-        } else if (type == IFA_LOCAL || type == IFA_ADDRESS || type == IFA_BROADCAST ||
-                   type == IFA_RT_PRIORITY) {
-            putAttribute(item.body, type, value);
-        }
-    });
-    return parts;
+    return isOwnLinkLocal(address.local, link) || address.protocol == byRouter ||
+           address.protocol == kernelLinkLocal || (address.flags & IFA_F_TEMPORARY);
 }
 
+// The body has the label without the interface's name, and no times: those are the item's.
 std::optional<Item> readAddress(io::View bytes, const Link &link, Time now)
 {
-    ifaddrmsg fixed{};
-    if (!fixedPart(bytes, fixed) || static_cast<int>(fixed.ifa_index) != link.index ||
-        (fixed.ifa_family != AF_INET && fixed.ifa_family != AF_INET6))
+    auto address = netlink::decodeAddress(bytes);
+    if (!address || address->index != link.index)
+        return std::nullopt;
+    const bool six = address->family == AF_INET6;
+    if (six && isMadeByKernel(*address, link))
         return std::nullopt;
     Item item;
-    item.kind = fixed.ifa_family == AF_INET ? Kind::address4 : Kind::address6;
-    fixed.ifa_index = 0;
-    fixed.ifa_flags = 0;
-    putFixed(item.body, fixed);
-    AddressParts parts = keepAddress(attributesOf<ifaddrmsg>(bytes), link.name, item);
-    if (parts.local.empty())
-        parts.local = parts.peer;
-    const bool six = item.kind == Kind::address6;
-    if (parts.local.size() != (six ? 16U : 4U))
-        return std::nullopt;
-    if (six && (isOwnLinkLocal(parts.local, link) || parts.maker == kernelLinkLocal ||
-                (parts.flags & IFA_F_TEMPORARY)))
-        return std::nullopt;
-    // No waiting for duplicates: the other owner is this host.
-    putAttribute(item.body, IFA_FLAGS,
-                 (parts.flags & addressFlags) | (six ? std::uint32_t{IFA_F_NODAD} : 0));
-    item.key = addressText(fixed.ifa_family, parts.local);
-    if (!parts.peer.empty() && !std::ranges::equal(parts.peer, parts.local))
-        item.key += " peer " + addressText(fixed.ifa_family, parts.peer);
-    item.key += "/" + std::to_string(fixed.ifa_prefixlen);
+    item.kind = six ? Kind::address6 : Kind::address4;
+    item.key = address->text();
+    item.valid = std::exchange(address->valid, forever);
+    item.preferred = std::exchange(address->preferred, forever);
     if (item.valid != forever || item.preferred != forever)
         item.seen = now;
+    address->index = 0;
+    address->label = address->label.starts_with(link.name) ? address->label.substr(link.name.size())
+                                                           : std::string();
+    // No waiting for duplicates: the other owner is this host.
+    address->flags = (address->flags & addressFlags) | (six ? std::uint32_t{IFA_F_NODAD} : 0);
+    item.body = netlink::encodeAddress(*address);
     return item;
 }
 
@@ -271,22 +238,22 @@ std::uint32_t remaining(std::uint32_t seconds, Time since)
     return gone >= seconds ? 0 : seconds - static_cast<std::uint32_t>(gone);
 }
 
-// Without a label, whatever label it has is meant.
-io::Bytes addressBody(const Item &item, int index, const std::string &name, bool label)
+// @now: when it is given to the interface; nullopt: it is taken away, whatever label it has.
+io::Bytes addressBody(const Item &item, int index, const std::string &name, std::optional<Time> now)
 {
-    io::Bytes out;
-    ifaddrmsg fixed{};
-    if (!fixedPart(item.body, fixed))
-        return out;
-    fixed.ifa_index = static_cast<unsigned>(index);
-    putFixed(out, fixed);
-    eachAttribute(attributesOf<ifaddrmsg>(item.body), [&](int type, io::View value) {
-        if (type != IFA_LABEL)
-            putAttribute(out, type, value);
-        else if (label)
-            putAttribute(out, type, name + textIn(value));
-    });
-    return out;
+    auto address = netlink::decodeAddress(item.body);
+    if (!address)
+        return {};
+    address->index = index;
+    if (!now)
+        address->label.clear();
+    else if (item.kind == Kind::address4)
+        address->label = name + address->label;
+    if (now) {
+        address->valid = remaining(item.valid, *now - item.seen);
+        address->preferred = remaining(item.preferred, *now - item.seen);
+    }
+    return netlink::encodeAddress(*address);
 }
 
 io::Bytes routeBody(const Item &item, int index, const Indexes &moved)
@@ -335,13 +302,13 @@ io::Bytes neighbourBody(const Item &item, int index)
     return out;
 }
 
-io::Bytes bodyFor(const Item &item, int index, const std::string &name, bool label,
+io::Bytes bodyFor(const Item &item, int index, const std::string &name, std::optional<Time> now,
                   const Indexes &moved)
 {
     switch (item.kind) {
     case Kind::address4:
     case Kind::address6:
-        return addressBody(item, index, name, label);
+        return addressBody(item, index, name, now);
     case Kind::rule:
         return ruleBody(item, name);
     case Kind::route4:
@@ -403,14 +370,7 @@ Message putMessage(const Item &item, int index, const std::string &name, Time no
                    const Indexes &moved)
 {
     const MessageTypes types = typesOf(item);
-    io::Bytes body = bodyFor(item, index, name, true, moved);
-    if (item.isAddress() && (item.valid != forever || item.preferred != forever)) {
-        ifa_cacheinfo times{};
-        times.ifa_valid = remaining(item.valid, now - item.seen);
-        times.ifa_prefered = remaining(item.preferred, now - item.seen);
-        putAttribute(body, IFA_CACHEINFO,
-                     io::View(reinterpret_cast<const std::uint8_t *>(&times), sizeof times));
-    }
+    io::Bytes body = bodyFor(item, index, name, now, moved);
     // Its end may come before the kernel hears of it, but it comes.
     if (item.kind == Kind::route6 && item.valid != forever)
         putAttribute(body, RTA_EXPIRES, std::max(remaining(item.valid, now - item.seen), 1U));
@@ -422,23 +382,14 @@ Message putMessage(const Item &item, int index, const std::string &name, Time no
 Message dropMessage(const Item &item, int index, const std::string &name)
 {
     Message message(typesOf(item).drop, 0);
-    message.append(bodyFor(item, index, name, false, {}));
+    message.append(bodyFor(item, index, name, std::nullopt, {}));
     return message;
 }
 
 io::Bytes addressBytes(const Item &item)
 {
-    io::Bytes local;
-    io::Bytes peer;
-    if (!item.isAddress())
-        return local;
-    eachAttribute(attributesOf<ifaddrmsg>(item.body), [&](int type, io::View value) {
-        if (type == IFA_LOCAL)
-            local.assign(value.begin(), value.end());
-        else if (type == IFA_ADDRESS)
-            peer.assign(value.begin(), value.end());
-    });
-    return local.empty() ? peer : local;
+    const auto address = item.isAddress() ? netlink::decodeAddress(item.body) : std::nullopt;
+    return address ? address->local : io::Bytes{};
 }
 
 std::optional<Peer> peerOf(const Item &item)

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include "netlink/address.hpp"
 
+#include "netlink/attributes.hpp"
+
 #include <arpa/inet.h>
 #include <linux/if_addr.h>
 #include <linux/rtnetlink.h>
 #include <netlink/attr.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstring>
 
 namespace openipoib::netlink
 {
@@ -20,22 +24,12 @@ std::uint8_t bitsOf(std::uint8_t family)
     return family == AF_INET ? 32 : 128;
 }
 
-io::Bytes bytes(const nlattr *attribute)
-{
-    if (!attribute)
-        return {};
-    const auto *start = static_cast<const std::uint8_t *>(nla_data(attribute));
-    return {start, start + nla_len(attribute)};
-}
-
 // IFA_PROTO, since Linux 5.18, which not all headers have
 constexpr int addressProtocol = 11;
 
-using Table = std::array<nlattr *, addressProtocol + 1>;
-
-Message message(int type, int flags, const Address &address)
+// What names the address
+void putNumbers(Message &out, const Address &address)
 {
-    Message out(type, flags);
     ifaddrmsg fixed{};
     fixed.ifa_family = address.family;
     fixed.ifa_prefixlen = address.prefix;
@@ -45,7 +39,66 @@ Message message(int type, int flags, const Address &address)
     out.put(IFA_LOCAL, io::View(address.local));
     // Of a point-to-point link the other end, else the address itself
     out.put(IFA_ADDRESS, io::View(address.peer.empty() ? address.local : address.peer));
-    return out;
+}
+
+void putAll(Message &out, const Address &address)
+{
+    putNumbers(out, address);
+    if (!address.broadcast.empty())
+        out.put(IFA_BROADCAST, io::View(address.broadcast));
+    if (address.metric)
+        out.put(IFA_RT_PRIORITY, address.metric);
+    if (address.protocol)
+        out.put(addressProtocol, address.protocol);
+    if (!address.label.empty())
+        out.put(IFA_LABEL, address.label);
+    if (address.flags)
+        out.put(IFA_FLAGS, address.flags);
+    ifa_cacheinfo times{};
+    times.ifa_valid = address.valid;
+    times.ifa_prefered = address.preferred;
+    if (address.valid != UINT32_MAX || address.preferred != UINT32_MAX)
+        out.put(IFA_CACHEINFO,
+                io::View(reinterpret_cast<const std::uint8_t *>(&times), sizeof times));
+    if (!address.others.empty())
+        out.append(address.others);
+}
+
+template <typename T> void read(io::View value, T &into)
+{
+    if (value.size() >= sizeof into)
+        std::memcpy(&into, value.data(), sizeof into);
+}
+
+// All but IFA_ADDRESS, which goes to @end
+void takeAttribute(int type, io::View value, Address &address, io::Bytes &end)
+{
+    if (type == IFA_ADDRESS) {
+        end.assign(value.begin(), value.end());
+    } else if (type == IFA_LOCAL) {
+        address.local.assign(value.begin(), value.end());
+    } else if (type == IFA_BROADCAST) {
+        address.broadcast.assign(value.begin(), value.end());
+    } else if (type == IFA_LABEL) {
+        address.label.assign(value.begin(), std::ranges::find(value, 0));
+    } else if (type == IFA_FLAGS) {
+        read(value, address.flags);
+    } else if (type == IFA_RT_PRIORITY) {
+        read(value, address.metric);
+    } else if (type == addressProtocol) {
+        read(value, address.protocol);
+    } else if (type == IFA_CACHEINFO) {
+        ifa_cacheinfo times{};
+        times.ifa_prefered = times.ifa_valid = UINT32_MAX;
+        read(value, times);
+        address.valid = times.ifa_valid;
+        address.preferred = times.ifa_prefered;
+    } else {
+        // The header stands before it.
+        address.others.insert(address.others.end(), value.data() - NLA_HDRLEN,
+                              value.data() + value.size());
+        address.others.resize(NLA_ALIGN(address.others.size()));
+    }
 }
 
 std::string numberText(std::uint8_t family, const io::Bytes &number)
@@ -55,25 +108,6 @@ std::string numberText(std::uint8_t family, const io::Bytes &number)
         !::inet_ntop(family, number.data(), out.data(), out.size()))
         return "?";
     return out.data();
-}
-
-void parseAttributes(const Table &table, Address &address)
-{
-    if (table[IFA_FLAGS] && nla_len(table[IFA_FLAGS]) >= 4)
-        address.flags = nla_get_u32(table[IFA_FLAGS]);
-    if (table[IFA_RT_PRIORITY] && nla_len(table[IFA_RT_PRIORITY]) >= 4)
-        address.metric = nla_get_u32(table[IFA_RT_PRIORITY]);
-    if (table[addressProtocol] && nla_len(table[addressProtocol]) >= 1)
-        address.protocol = nla_get_u8(table[addressProtocol]);
-    for (const auto c : bytes(table[IFA_LABEL]))
-        if (c)
-            address.label += static_cast<char>(c);
-    ifa_cacheinfo times{};
-    if (table[IFA_CACHEINFO] && nla_len(table[IFA_CACHEINFO]) >= static_cast<int>(sizeof times)) {
-        nla_memcpy(&times, table[IFA_CACHEINFO], sizeof times);
-        address.valid = times.ifa_valid;
-        address.preferred = times.ifa_prefered;
-    }
 }
 
 } // namespace
@@ -119,32 +153,50 @@ std::optional<Address> parseAddress(const std::string &text)
     return address;
 }
 
-std::optional<Address> parseAddress(const nlmsghdr *answer)
+std::optional<Address> decodeAddress(io::View payload)
 {
-    auto *header = const_cast<nlmsghdr *>(answer); // libnl reads only
-    Table table{};
-    if (header->nlmsg_type != RTM_NEWADDR ||
-        nlmsg_parse(header, sizeof(ifaddrmsg), table.data(), addressProtocol, nullptr) < 0)
+    ifaddrmsg fixed{};
+    if (payload.size() < sizeof fixed)
         return std::nullopt;
-    const auto *fixed = static_cast<const ifaddrmsg *>(nlmsg_data(header));
-    if (fixed->ifa_family != AF_INET && fixed->ifa_family != AF_INET6)
+    std::memcpy(&fixed, payload.data(), sizeof fixed);
+    if (fixed.ifa_family != AF_INET && fixed.ifa_family != AF_INET6)
         return std::nullopt;
     Address address;
-    address.index = static_cast<int>(fixed->ifa_index);
-    address.family = fixed->ifa_family;
-    address.prefix = fixed->ifa_prefixlen;
-    address.scope = fixed->ifa_scope;
-    address.flags = fixed->ifa_flags;
+    address.index = static_cast<int>(fixed.ifa_index);
+    address.family = fixed.ifa_family;
+    address.prefix = fixed.ifa_prefixlen;
+    address.scope = fixed.ifa_scope;
+    address.flags = fixed.ifa_flags;
+    io::Bytes end;
+    eachAttribute(payload.subspan(sizeof fixed),
+                  [&](int type, io::View value) { takeAttribute(type, value, address, end); });
     // Of a point-to-point link IFA_ADDRESS is the other end.
-    const io::Bytes end = bytes(table[IFA_ADDRESS]);
-    address.local = table[IFA_LOCAL] ? bytes(table[IFA_LOCAL]) : end;
+    if (address.local.empty())
+        address.local = end;
     if (end != address.local)
         address.peer = end;
-    address.broadcast = bytes(table[IFA_BROADCAST]);
     if (!address.isWhole())
         return std::nullopt;
-    parseAttributes(table, address);
     return address;
+}
+
+io::Bytes encodeAddress(const Address &address)
+{
+    Message out(RTM_NEWADDR, 0);
+    putAll(out, address);
+    if (!out.get())
+        return {};
+    const nlmsghdr *header = nlmsg_hdr(out.get());
+    const auto *start = static_cast<const std::uint8_t *>(nlmsg_data(header));
+    return {start, start + nlmsg_datalen(header)};
+}
+
+std::optional<Address> parseAddress(const nlmsghdr *answer)
+{
+    if (answer->nlmsg_type != RTM_NEWADDR)
+        return std::nullopt;
+    return decodeAddress({static_cast<const std::uint8_t *>(nlmsg_data(answer)),
+                          static_cast<std::size_t>(nlmsg_datalen(answer))});
 }
 
 io::Result<std::vector<Address>> addresses(Socket &socket)
@@ -166,29 +218,16 @@ io::Result<std::vector<Address>> addresses(Socket &socket)
 
 io::Result<void> addAddress(Socket &socket, const Address &address)
 {
-    Message out = message(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, address);
-    if (!address.broadcast.empty())
-        out.put(IFA_BROADCAST, io::View(address.broadcast));
-    if (address.metric)
-        out.put(IFA_RT_PRIORITY, address.metric);
-    if (address.protocol)
-        out.put(addressProtocol, address.protocol);
-    if (!address.label.empty())
-        out.put(IFA_LABEL, address.label);
-    if (address.flags)
-        out.put(IFA_FLAGS, address.flags);
-    ifa_cacheinfo times{};
-    times.ifa_valid = address.valid;
-    times.ifa_prefered = address.preferred;
-    if (address.valid != UINT32_MAX || address.preferred != UINT32_MAX)
-        out.put(IFA_CACHEINFO,
-                io::View(reinterpret_cast<const std::uint8_t *>(&times), sizeof times));
+    Message out(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL);
+    putAll(out, address);
     return socket.request(out, "add " + address.text());
 }
 
 io::Result<void> removeAddress(Socket &socket, const Address &address)
 {
-    return socket.request(message(RTM_DELADDR, 0, address), "remove " + address.text());
+    Message out(RTM_DELADDR, 0);
+    putNumbers(out, address);
+    return socket.request(out, "remove " + address.text());
 }
 
 } // namespace openipoib::netlink

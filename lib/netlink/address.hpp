@@ -13,6 +13,7 @@
 namespace openipoib::netlink
 {
 
+// What a message says of an address, all of it: what has no member of its own is in @others.
 struct Address {
     int index = 0;                        // of its interface
     std::uint8_t family = 0;              // AF_INET, AF_INET6
@@ -27,6 +28,7 @@ struct Address {
     std::uint8_t protocol = 0;            // who has made it, since Linux 5.18
     std::uint32_t valid = UINT32_MAX;     // seconds, UINT32_MAX: for ever
     std::uint32_t preferred = UINT32_MAX; // seconds
+    io::Bytes others{};                   // further attributes, as they came
 
     // "10.0.0.1/24", "10.0.0.1 peer 10.0.0.2/32"
     [[nodiscard]] std::string text() const;
@@ -39,6 +41,11 @@ struct Address {
 [[nodiscard]] std::optional<Address> parseAddress(const std::string &text);
 // One RTM_NEWADDR message, or nullopt when it is none or makes no sense.
 [[nodiscard]] std::optional<Address> parseAddress(const nlmsghdr *message);
+
+// What stands in such a message behind its header: decodeAddress(encodeAddress(a)) is a.
+// nullopt: it makes no sense.
+[[nodiscard]] std::optional<Address> decodeAddress(io::View payload);
+[[nodiscard]] io::Bytes encodeAddress(const Address &address);
 
 // Of every interface.
 [[nodiscard]] io::Result<std::vector<Address>> addresses(Socket &socket);

@@ -113,6 +113,31 @@ TEST(HaPieces, TheKernelsOwnLinkLocalAddressStays)
     EXPECT_TRUE(numberIn(found[IFA_FLAGS]) & IFA_F_NODAD);
 }
 
+// Whatever it is made from, and whoever has announced its prefix
+TEST(HaPieces, WhatTheKernelMakesByItselfStays)
+{
+    constexpr int protocol = 11; // IFA_PROTO
+    ifaddrmsg fixed{};
+    fixed.ifa_family = AF_INET6;
+    fixed.ifa_prefixlen = 64;
+    fixed.ifa_index = 4;
+    const io::Bytes random{0xFE, 0x80, 0, 0, 0, 0, 0, 0, 9, 8, 7, 6, 5, 4, 3, 2};
+    for (const auto &[by, stays] :
+         {std::pair{0, false}, std::pair{2, true}, std::pair{3, true}, std::pair{99, false}}) {
+        Message one = message(RTM_NEWADDR, fixed);
+        one.put(IFA_ADDRESS, io::View(random));
+        one.put(protocol, static_cast<std::uint8_t>(by));
+        const auto item = read(one);
+        EXPECT_NE(item.has_value(), stays) << by;
+        if (!item)
+            continue;
+        // Who has set it goes over, too.
+        auto found = attributes<ifaddrmsg>(putMessage(*item, 9, "ib1", Time{}));
+        EXPECT_EQ(found.contains(protocol), by != 0);
+        EXPECT_EQ(by == 0 || found[protocol] == io::Bytes{static_cast<std::uint8_t>(by)}, true);
+    }
+}
+
 rtmsg route(unsigned char protocol)
 {
     rtmsg fixed{};

@@ -127,6 +127,36 @@ Address fullAddress(int index, bool six)
     return address;
 }
 
+TEST(NetlinkAddress, NothingOfAMessageIsLost)
+{
+    for (const bool six : {false, true}) {
+        Address address = fullAddress(3, six);
+        address.scope = RT_SCOPE_LINK;
+        address.valid = 100;
+        address.preferred = 50;
+        EXPECT_EQ(decodeAddress(encodeAddress(address)), address) << six;
+        // What a later kernel says as well
+        io::Bytes bytes = encodeAddress(address);
+        const io::Bytes later{5, 0, 100, 0, 0xAB, 0, 0, 0};
+        bytes.insert(bytes.end(), later.begin(), later.end());
+        const auto found = decodeAddress(bytes);
+        ASSERT_TRUE(found);
+        EXPECT_EQ(found->others, later);
+        EXPECT_EQ(encodeAddress(*found), bytes);
+    }
+}
+
+TEST(NetlinkAddress, PartOfAMessageIsReadAsFarAsItGoes)
+{
+    const io::Bytes bytes = encodeAddress(fullAddress(3, true));
+    for (std::size_t size = 0; size < bytes.size(); ++size) {
+        const io::Bytes part(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
+        const auto found = decodeAddress(part);
+        EXPECT_TRUE(!found || found->isWhole()) << size;
+    }
+    EXPECT_FALSE(decodeAddress({}));
+}
+
 // Run a test's body in a thread with a network of its own.
 void inNamespace(void (*body)(Socket &))
 {
