@@ -57,6 +57,11 @@ def link_local(lab, host):
                      "link")[0]["addr_info"][0]["local"] for port in (0, 1)]
 
 
+def probes_of(lab, peer):
+    """Options for sessions with both ports of this host."""
+    return [word for one in link_local(lab, peer) for word in ("--probe", one)]
+
+
 class Probed(IpoibHa):
     """ipoib-ha on both hosts, with BFD sessions between all of their ports."""
 
@@ -65,14 +70,13 @@ class Probed(IpoibHa):
         self.stack = contextlib.ExitStack()
         self.timing = ["--probe-every", every, "--probe-misses", misses]
 
-    def _options(self, peer):
-        return [*self.timing, *(word for one in link_local(self.lab, peer) for word in ("--probe", one))]
-
     def __enter__(self):
         self.stack.enter_context(self.lab.background(
-            PEER, programs.BIN / "ipoib-ha", "-p", "ib0", "-s", "ib1", *self._options(HOST)))
+            PEER, programs.BIN / "ipoib-ha", "-p", "ib0", "-s", "ib1", *self.timing,
+            *probes_of(self.lab, HOST)))
         self.process = self.stack.enter_context(self.lab.background(
-            HOST, programs.BIN / "ipoib-ha", "-p", "ib0", "-s", "ib1", *self._options(PEER)))
+            HOST, programs.BIN / "ipoib-ha", "-p", "ib0", "-s", "ib1", *self.timing,
+            *probes_of(self.lab, PEER)))
         return self
 
     def __exit__(self, *what):

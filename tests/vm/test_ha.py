@@ -19,6 +19,7 @@ from harness import HOSTS, TOP, ipv4, ipv6, on_hosts, other, until
 
 sys.path.insert(0, str(TOP / "tests" / "bench"))
 import ha_figures as figures  # noqa: E402
+import ha_silent  # noqa: E402
 from checklib import programs  # noqa: E402
 
 HA = programs.BIN / "ipoib-ha"
@@ -244,6 +245,7 @@ class Cause:
     flows:        whether anything arrives before the repair
     sm:           the port of h1 whose subnet manager survives it
     options:      of h2's daemon
+    probed:       all ports of both have BFD sessions
     """
 
     name: str
@@ -253,6 +255,7 @@ class Cause:
     flows: bool = True
     sm: int = 0
     options: tuple = ()
+    probed: bool = False
 
 
 def note(what, start=time.monotonic()):
@@ -268,6 +271,9 @@ CAUSES = [
     Cause("switch dead", fault("switch", "sw1", "down"), clear, on=BOTH, sm=1),
     Cause("switches parted", part_switches, clear, on={"h2": "ib0"},
           options=("--target", ipv4("h1"), "--target-every", 200)),
+    Cause("port silent", fault("drop", "h2:1", "100%", "--packets", ha_silent.KINDS), clear,
+          probed=True),
+    Cause("switches parted, probed", part_switches, clear, on=NOBODY, probed=True),
     Cause("SM handed over", hand_over_sm, sm_as_before),
     Cause("device deleted", command("rdma", "link", "del", "sib0"), lambda lab: add_devices(lab, 0)),
     Cause("driver reloaded", reload_driver, set_up, on=NOBODY, flows=False),
@@ -353,6 +359,13 @@ def while_it_lasts(lab, cause, daemons, traffic):
         rping(lab)
 
 
+def options_for(lab, cause):
+    """Of the daemon of each host."""
+    if not cause.probed:
+        return {"h1": (), "h2": cause.options}
+    return {host: ("--probe-every", 20, *ha_silent.probes_of(lab, other(host))) for host in HOSTS}
+
+
 @pytest.fixture(scope="session")
 def built():
     programs.build(["ipoib-ha", "ha-probe"])
@@ -367,7 +380,7 @@ def test_failover(lab, record_property, cause, mode):
         stack.enter_context(sm_on(lab, cause.sm))
         traffic = stack.enter_context(Traffic(lab))
         daemons = {host: stack.enter_context(Daemon(lab, host, *options))
-                   for host, options in (("h1", ()), ("h2", cause.options))}
+                   for host, options in options_for(lab, cause).items()}
         traffic.flows()
         note(f"traffic flows; now: {cause.name}")
         try:
