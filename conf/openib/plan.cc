@@ -322,10 +322,20 @@ void Planner::highAvailability()
     }
     if (state_.haRunning)
         return;
-    if (complete.empty())
-        plan_.problems.emplace_back("ipoib-ha is not started: no pair is complete");
-    else
+    if (!complete.empty()) {
         add({StepKind::startHa, {}, {}, complete});
+        return;
+    }
+    // Today's names are those of the bus, such as ibp59s0.
+    std::vector<std::string> ports;
+    for (const auto &one : state_.interfaces)
+        if (one.parent.empty())
+            ports.push_back(one.name);
+    plan_.problems.push_back(
+        "ipoib-ha is not started: no pair is complete" +
+        (ports.size() < 2 ? std::string()
+                          : fmt::format("; PRIMARY_IPOIB_DEV and SECONDARY_IPOIB_DEV may name {}",
+                                        fmt::join(ports, ", "))));
 }
 
 void Planner::bond(const conf::Bond &bond)

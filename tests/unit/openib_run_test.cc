@@ -242,6 +242,16 @@ TEST_F(OpenibTest, HighAvailabilityWithoutItsSecondInterface)
     EXPECT_FALSE(machine.state.haRunning);
 }
 
+TEST_F(OpenibTest, HighAvailabilityWhereInterfacesHaveOtherNames)
+{
+    machine.plugged[0].name = "ibp59s0";
+    machine.plugged[1].name = "ibp59s0d1";
+    EXPECT_EQ(run("start", "IPOIBHA_ENABLE=yes\n"), Exit::degraded);
+    EXPECT_TRUE(said("ib0+ib1 is not highly available: there is no interface ib0"));
+    EXPECT_TRUE(said("PRIMARY_IPOIB_DEV and SECONDARY_IPOIB_DEV may name ibp59s0, ibp59s0d1"));
+    EXPECT_FALSE(machine.state.haRunning);
+}
+
 TEST_F(OpenibTest, HighAvailabilityOfThePairsThatAreComplete)
 {
     EXPECT_EQ(run("start", "IPOIBHA_ENABLE=yes\nPRIMARY_IPOIB_DEV=ib0,ib8\n"
