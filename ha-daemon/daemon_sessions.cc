@@ -55,7 +55,7 @@ void Daemon::tellSessions()
 
 std::string Daemon::whyUnreached(const Managed &one, Side side) const
 {
-    const std::string why = one.targets.whyBad(side);
+    std::string why = one.targets.whyBad(side);
     if (!why.empty() || !one.sessions)
         return why;
     return whyCutOff(one.sessions->report(), side);
