@@ -25,7 +25,7 @@ constexpr std::size_t longest = 64;     // bytes of a packet that are looked at
 constexpr std::size_t controlBytes = 64;
 constexpr unsigned hopsAt = 7; // in an IPv6 header
 constexpr unsigned sourceAt = 8;
-constexpr unsigned words = sizeof(in6_addr) / 4;
+constexpr std::size_t words = sizeof(in6_addr) / 4;
 
 const char *const what = "socket for BFD";
 
@@ -36,11 +36,11 @@ io::Result<void> set(const io::UniqueFd &fd, int level, int option, const auto &
     return {};
 }
 
-sock_filter load(unsigned bytes, unsigned at)
+sock_filter load(unsigned bytes, std::size_t at)
 {
     const auto size = bytes == 1 ? BPF_B : BPF_W;
     return BPF_STMT(static_cast<unsigned short>(BPF_LD | size | BPF_ABS),
-                    static_cast<unsigned>(SKF_NET_OFF) + at);
+                    static_cast<unsigned>(SKF_NET_OFF) + static_cast<unsigned>(at));
 }
 
 // On to the next instruction if it is @value, or else over @skipped.
@@ -60,7 +60,7 @@ std::vector<sock_filter> filterFor(const std::vector<io::Bytes> &peers)
     std::vector<sock_filter> out{load(1, hopsAt),
                                  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, bfdHops, 1, 0), result(0)};
     for (const auto &peer : peers) {
-        for (unsigned word = 0; word < words; ++word) {
+        for (std::size_t word = 0; word < words; ++word) {
             out.push_back(load(4, sourceAt + 4 * word));
             // Behind what remains for this peer, its result included
             out.push_back(want(static_cast<unsigned>(io::read<4>(peer, 4 * word)),
