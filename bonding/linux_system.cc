@@ -3,8 +3,8 @@
 
 #include "bonding/kernel_log.hpp"
 #include "ib/ipoib_mode.hpp"
-#include "io/file.hpp"
 #include "io/process.hpp"
+#include "netlink/ipoib_link.hpp"
 
 #include <fmt/format.h>
 #include <linux/if_addr.h>
@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 namespace openipoib::bonding
 {
@@ -79,15 +78,6 @@ Slave slaveOf(const netlink::BondSlave &raw)
     return {raw.linkUp, raw.failures};
 }
 
-std::uint16_t pkeyOf(const netlink::Link &link)
-{
-    const std::string text = io::readLine(fmt::format("{}/class/net/{}/pkey", sys, link.name));
-    std::uint16_t pkey = link.ipoib ? link.ipoib->pkey : 0xFFFF;
-    if (text.starts_with("0x"))
-        std::from_chars(text.data() + 2, text.data() + text.size(), pkey, 16);
-    return pkey;
-}
-
 Interface interfaceOf(const netlink::Link &link, const Names &names)
 {
     Interface out;
@@ -98,8 +88,9 @@ Interface interfaceOf(const netlink::Link &link, const Names &names)
     out.master = lookUp(names, link.master);
     if (!out.infiniband)
         return out;
-    out.connected = ib::isConnected(sys, link.name);
-    out.pkey = pkeyOf(link);
+    const auto ipoib = netlink::readIpoibLink(sys, link);
+    out.connected = ipoib.connected;
+    out.pkey = ipoib.pkey.value_or(0xFFFF);
     for (const auto byte : link.gid())
         out.gid += fmt::format("{:02x}", byte);
     return out;

@@ -3,6 +3,7 @@
 
 #include "conf/openib/stack.hpp"
 #include "io/file.hpp"
+#include "netlink/ipoib_link.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -168,7 +169,6 @@ std::vector<Interface> readInterfaces(const Roots &roots, const std::vector<netl
     for (const auto &link : links) {
         if (!link.isInfiniband())
             continue;
-        const std::string path = roots.sys + "/class/net/" + link.name;
         Interface interface;
         interface.name = link.name;
         interface.index = link.index;
@@ -177,17 +177,11 @@ std::vector<Interface> readInterfaces(const Roots &roots, const std::vector<netl
         interface.running = link.isRunning();
         interface.master = nameOf(link.master);
         interface.takesConnections = !link.address.empty() && (link.address[0] & 0x80);
-        interface.parent = io::readLine(path + "/parent");
-        // Not every child has these files; the driver may report the same by netlink.
-        if (interface.parent.empty())
-            interface.parent = nameOf(link.parent);
-        interface.pkey = number<std::uint16_t>(io::readLine(path + "/pkey"),
-                                               link.ipoib ? link.ipoib->pkey : 0xFFFF);
-        const std::string mode = io::readLine(path + "/mode");
-        if (!mode.empty())
-            interface.connected = mode == "connected";
-        if (const std::string umcast = io::readLine(path + "/umcast"); !umcast.empty())
-            interface.umcast = umcast == "1";
+        const auto ipoib = netlink::readIpoibLink(roots.sys, link, links);
+        interface.parent = ipoib.parent;
+        interface.pkey = ipoib.pkey.value_or(0xFFFF);
+        interface.connected = ipoib.connected;
+        interface.umcast = ipoib.umcast;
         const std::string gid = hexadecimal(link.gid());
         for (const auto &hca : hcas)
             for (const auto &port : hca.ports)

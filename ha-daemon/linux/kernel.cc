@@ -5,6 +5,7 @@
 #include "ha-daemon/linux/pieces.hpp"
 #include "ha-daemon/linux/route.hpp"
 #include "io/file.hpp"
+#include "netlink/ipoib_link.hpp"
 
 #include <linux/fib_rules.h>
 #include <linux/if.h>
@@ -14,7 +15,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 namespace openipoib::ha
 {
@@ -52,25 +52,6 @@ bool isDone(const Step &step, int code)
     if (step.act == Act::put)
         return code == EEXIST;
     return code == ESRCH || code == EADDRNOTAVAIL || code == ENOENT || code == ENODEV;
-}
-
-// Not every driver tells it by netlink. 0: it is not known.
-std::uint16_t pkeyOf(const Link &link)
-{
-    const std::string text = io::readLine(folderOf(link.name) + "pkey");
-    std::uint16_t pkey = 0;
-    if (text.starts_with("0x"))
-        std::from_chars(text.data() + 2, text.data() + text.size(), pkey, 16);
-    return pkey;
-}
-
-std::string childName(const std::string &parent, std::uint16_t pkey)
-{
-    static constexpr auto digits = "0123456789abcdef";
-    std::string name = parent + ".";
-    for (int shift = 12; shift >= 0; shift -= 4)
-        name += digits[pkey >> shift & 0xF];
-    return name;
 }
 
 Message familyDump(int type, unsigned char family)
@@ -134,11 +115,11 @@ Interface Kernel::describe(const Link &link) const
     out.router = io::readLine("/proc/sys/net/ipv6/conf/" + link.name + "/forwarding") == "1";
     out.manager = managerOf("/run", link.index);
     out.hardware = link.address;
-    out.pkey = pkeyOf(link);
-    if (const auto mode = io::readLine(folderOf(link.name) + "mode"); !mode.empty())
-        out.connected = mode == "connected";
-    if (const auto umcast = io::readLine(settingPath(link.name, "umcast")); !umcast.empty())
-        out.settings["umcast"] = umcast;
+    const auto ipoib = netlink::readIpoibLink("/sys", link);
+    out.pkey = ipoib.pkey.value_or(0);
+    out.connected = ipoib.connected;
+    if (ipoib.umcast)
+        out.settings["umcast"] = *ipoib.umcast ? "1" : "0";
     for (const char *name : settings)
         if (const auto value = io::readLine(settingPath(link.name, name)); !value.empty())
             out.settings[name] = value;
@@ -161,15 +142,16 @@ io::Result<std::vector<Lane>> Kernel::see(const std::string &primary, const std:
             continue;
         lanes[0].side[side] = describe(*own);
         for (const auto &link : links_) {
-            const std::uint16_t pkey = pkeyOf(link);
-            if (link.parent != own->index || link.index == own->index || !link.isInfiniband() ||
-                !pkey)
+            if (link.parent != own->index || link.index == own->index || !link.isInfiniband())
+                continue;
+            const std::uint16_t pkey = netlink::readIpoibLink("/sys", link).pkey.value_or(0);
+            if (!pkey)
                 continue;
             auto lane = std::ranges::find(lanes, pkey, &Lane::child);
             if (lane == lanes.end()) {
                 Lane fresh{.child = pkey, .side = {}};
                 for (const Side each : {Side::primary, Side::secondary})
-                    fresh.side[each].name = childName(names[each], pkey);
+                    fresh.side[each].name = netlink::childName(names[each], pkey);
                 lane = lanes.insert(lanes.end(), std::move(fresh));
             }
             lane->side[side] = describe(link);
