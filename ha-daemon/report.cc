@@ -69,7 +69,7 @@ std::vector<std::string> reportFields(const Both<std::string> &names, const Say 
     if (const auto id = messageId(what.topic); !id.empty())
         fields.push_back(fmt::format("MESSAGE_ID={}", id));
     for (const auto &[name, value] : what.facts)
-        fields.push_back(name + "=" + value);
+        fields.push_back(fmt::format("{}={}", name, value));
     return fields;
 }
 
