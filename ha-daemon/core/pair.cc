@@ -418,6 +418,13 @@ bool Pair::flapping() const
            now_ - moves_[moves_.size() - manyMoves].decided < manyMovesWithin;
 }
 
+bool Pair::hasAddress() const
+{
+    return std::ranges::any_of(lanes_, [](const auto &one) {
+        return std::ranges::any_of(one.second.identity, &Item::isAddress);
+    });
+}
+
 void Pair::decide()
 {
     if (!started() || isMoving(phase_))
@@ -429,6 +436,10 @@ void Pair::decide()
     }
     const Side to = other(active_);
     std::string why = couldServe(to) ? unfit(to) : health_[to].why();
+    // Addresses come to the interface for which they are configured, and would be the standby's
+    // own if they came after a move.
+    if (why.empty() && !hasAddress())
+        why = "it has no address yet";
     if (why.empty() && flapping() && now_ < health_[to].stableFrom(calm)) {
         wakeAt(health_[to].stableFrom(calm));
         why = "too many failovers; waiting for " + name(to) + " to be stable";

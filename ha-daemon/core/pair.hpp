@@ -159,6 +159,7 @@ class Pair
     [[nodiscard]] std::string whyDead(Side side) const;
     [[nodiscard]] std::string whyBad(Side side) const;
     [[nodiscard]] bool couldServe(Side side) const;
+    [[nodiscard]] bool hasAddress() const;
     [[nodiscard]] std::string unfit(Side side) const;
     [[nodiscard]] bool flapping() const;
     [[nodiscard]] const std::string &name(Side side) const;

@@ -181,6 +181,36 @@ TEST_F(HaIdentity, IsNotGivenBackOnceItHasExpired)
 }
 
 // An administrator who moves it has to be told that it is not guarded there.
+// When the machine starts, the port of the secondary may be the first that works.
+TEST_F(HaIdentity, ComesToTheInterfaceForWhichItIsConfigured)
+{
+    const Item address = item(Kind::address4, "10.0.0.1/24");
+    for (const bool withCarrier : {true, false}) {
+        world = World();
+        for (const Side side : {Side::primary, Side::secondary}) {
+            world.kernel.side[side].carrier = false;
+            world.kernel.port[side] = "the port is down";
+        }
+        world.start();
+        setPort(Side::secondary, "");
+        setCarrier(Side::secondary, true);
+        world.quiesce();
+        EXPECT_EQ(world.active(), Side::primary) << "there is nothing to move";
+        if (withCarrier) {
+            setPort(Side::primary, "");
+            setCarrier(Side::primary, true);
+        }
+        world.kernel.give(Side::primary, address);
+        world.look();
+        world.quiesce();
+        world.expectOn(withCarrier ? Side::primary : Side::secondary, {address});
+        setPort(Side::primary, "the port is down");
+        setCarrier(Side::primary, false);
+        world.quiesce();
+        world.expectOn(Side::secondary, {address});
+    }
+}
+
 TEST_F(HaIdentity, WhoeverWantsToKnowIsToldOfEachMoveOnce)
 {
     world.start();
