@@ -235,10 +235,10 @@ void Reader::readHa()
         add(Severity::error, second ? *second : at, pairs.error().what, pairs.error().cure);
         return;
     }
-    for (const auto &[key, hosts] :
-         {std::pair("IPOIBHA_TARGETS", &ha.targets), std::pair("IPOIBHA_PROBES", &ha.probes)})
-        if (const auto checked = checkTargets(*hosts, ha.pairs); !checked)
-            addValue(*find(key), checked.error());
+    if (const auto checked = checkTargets(ha.targets, ha.pairs); !checked)
+        addValue(*find("IPOIBHA_TARGETS"), checked.error());
+    if (const auto checked = checkProbes(ha.probes, ha.pairs); !checked)
+        addValue(*find("IPOIBHA_PROBES"), checked.error());
     reading_.settings.ha = std::move(ha);
 }
 

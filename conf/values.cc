@@ -23,7 +23,7 @@ constexpr std::size_t maxHcaName = 63;
 constexpr unsigned maxPort = 254;
 constexpr std::size_t maxPorts = 32; // that ib_ipoib takes
 constexpr std::size_t maxTargets = 64;
-constexpr std::size_t maxProbes = 8;
+constexpr std::ptrdiff_t maxProbes = 8;
 
 std::unexpected<Misfit> misfit(std::string_view value, std::string cure)
 {
@@ -294,7 +294,7 @@ Parsed<std::vector<HaTarget>> parseTargets(std::string_view value)
 
 Parsed<std::vector<HaTarget>> parseProbes(std::string_view value)
 {
-    return parseHosts(value, isLinkLocal, maxProbes,
+    return parseHosts(value, isLinkLocal, maxTargets,
                       "expected link-local addresses of peers' ports, for example "
                       "fe80::2:c903:0:1491, or fe80::2:c903:0:1491%ib0 with several pairs");
 }
@@ -357,6 +357,22 @@ Parsed<void> checkTargets(const std::vector<HaTarget> &targets, const std::vecto
                                           "append % and the interface of a pair"});
     }
     return {};
+}
+
+Parsed<void> checkProbes(const std::vector<HaTarget> &probes, const std::vector<HaPair> &pairs)
+{
+    for (const auto &pair : pairs) {
+        const auto count = std::ranges::count_if(probes, [&](const HaTarget &probe) {
+            return probe.interface.empty() || probe.interface == pair.primary ||
+                   probe.interface == pair.secondary;
+        });
+        if (count > maxProbes)
+            return std::unexpected(Misfit{"there are " + std::to_string(count) + " addresses for " +
+                                              printable(pair.primary) + " and " +
+                                              printable(pair.secondary),
+                                          "expected at most " + std::to_string(maxProbes)});
+    }
+    return checkTargets(probes, pairs);
 }
 
 } // namespace openipoib::conf

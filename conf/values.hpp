@@ -51,5 +51,8 @@ template <typename T> using Parsed = std::expected<T, Misfit>;
 // Whether it is known for each target which pair asks for it
 [[nodiscard]] Parsed<void> checkTargets(const std::vector<HaTarget> &targets,
                                         const std::vector<HaPair> &pairs);
+// That, and at most 8 for each pair
+[[nodiscard]] Parsed<void> checkProbes(const std::vector<HaTarget> &probes,
+                                       const std::vector<HaPair> &pairs);
 
 } // namespace openipoib::conf

@@ -3,6 +3,8 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
+
 namespace openipoib::ha
 {
 
@@ -24,13 +26,15 @@ bool concerns(const conf::HaTarget &target, const conf::HaPair &pair)
            target.interface == pair.secondary;
 }
 
+// Each once, however it is written
 std::vector<io::Bytes> addressesFor(const std::vector<conf::HaTarget> &targets,
                                     const conf::HaPair &pair)
 {
     std::vector<io::Bytes> all;
     for (const auto &target : targets)
-        if (concerns(target, pair))
-            all.push_back(binary(target.address));
+        if (auto address = binary(target.address);
+            concerns(target, pair) && std::ranges::find(all, address) == all.end())
+            all.push_back(std::move(address));
     return all;
 }
 

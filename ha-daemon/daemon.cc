@@ -132,7 +132,7 @@ void Daemon::change(Managed &one, const PairConfiguration &wanted)
 {
     one.pair.configure(options_.configuration.policy);
     if (one.targets.policy() != wanted.targets)
-        one.targets = Targets(wanted.targets);
+        one.targets.configure(wanted.targets);
     if (const auto started = startSessions(one, wanted.sessions); !started)
         say(one, {Severity::warning, started.error().text()});
     if (!options_.configuration.multicast)
@@ -283,9 +283,9 @@ void Daemon::serve(const std::vector<int> &ready)
     if (isReady(monitor_.fd()))
         readMonitor();
     serveClients(isReady);
-    collectNotified();
     tick();
     lookWhereAsked();
+    collectNotified();
     tellSessions();
 }
 
@@ -489,7 +489,7 @@ void Daemon::perform(Managed &one, const Action &action)
         lookAt_ = std::min(lookAt_.value_or(Time::max()), now() + patience);
     else if (const auto *moved = std::get_if<Notify>(&action)) {
         if (const std::string &program = options_.configuration.notify; !program.empty())
-            notifier_.notify(program, one.names, *moved, now());
+            notifier_.notify(program, one.names, *moved);
     } else
         say(one, std::get<Say>(action));
 }
@@ -529,7 +529,7 @@ void Daemon::speak()
         const nlohmann::json line = {{"primary", names[Side::primary]},
                                      {"secondary", names[Side::secondary]},
                                      {"text", what.text}};
-        control_.tell(line.dump() + "\n");
+        control_.tell(lineOf(line));
     }
 }
 

@@ -100,7 +100,8 @@ class Daemon
     void sayAll(Severity severity, const std::string &text);
     void speak();
     // By the names of their journals
-    [[nodiscard]] std::map<std::string, nlohmann::json> switchPairs(const Request &request);
+    [[nodiscard]] std::map<std::string, nlohmann::json> switchPairs(const Request &request,
+                                                                    bool mayLook);
     [[nodiscard]] std::optional<std::string> answer(const ControlServer::Question &question);
     void save(const Managed &one, bool ending);
 

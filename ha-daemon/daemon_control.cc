@@ -2,6 +2,7 @@
 // What the daemon answers to those who ask.
 #include "ha-daemon/daemon.hpp"
 #include "ha-daemon/document.hpp"
+#include "ha-daemon/linux/priority.hpp"
 #include "ha-daemon/session_document.hpp"
 
 #include <nlohmann/json.hpp>
@@ -22,11 +23,12 @@ void Daemon::serveClients(const std::function<bool(int)> &isReady)
     }
 }
 
-// Nothing has failed, so there is time to see what the interfaces got a moment ago.
-std::map<std::string, nlohmann::json> Daemon::switchPairs(const Request &request)
+// With @mayLook what the interfaces got a moment ago is seen first, which takes time that only
+// root may have of this process.
+std::map<std::string, nlohmann::json> Daemon::switchPairs(const Request &request, bool mayLook)
 {
     for (auto &one : pairs_)
-        one.look = true;
+        one.look = one.look || mayLook;
     lookWhereAsked();
     std::map<std::string, nlohmann::json> outcomes;
     for (auto &one : pairs_) {
@@ -43,9 +45,8 @@ std::map<std::string, nlohmann::json> Daemon::switchPairs(const Request &request
 
 std::optional<std::string> Daemon::answer(const ControlServer::Question &question)
 {
-    const auto refuse = [](const std::string &why) {
-        return nlohmann::json{{"error", why}}.dump() + "\n";
-    };
+    const Leisure leisure;
+    const auto refuse = [](const std::string &why) { return lineOf({{"error", why}}); };
     const auto request = readRequest(question.command);
     if (!request)
         return refuse(request.error().context);
@@ -55,7 +56,7 @@ std::optional<std::string> Daemon::answer(const ControlServer::Question &questio
         return std::nullopt;
     std::map<std::string, nlohmann::json> switched;
     if (request->command == "switch")
-        switched = switchPairs(*request);
+        switched = switchPairs(*request, question.mayChange);
     if (request->command == "switch" && switched.empty())
         return refuse("there is no pair with '" + request->pair + "'");
     nlohmann::json pairs = nlohmann::json::array();
@@ -68,7 +69,7 @@ std::optional<std::string> Daemon::answer(const ControlServer::Question &questio
             pair["sessions"] = describe(one.sessions->report(), one.sessions->policy(), one.names);
         pairs.push_back(std::move(pair));
     }
-    return answerOf(std::move(pairs)).dump() + "\n";
+    return lineOf(answerOf(std::move(pairs)));
 }
 
 } // namespace openipoib::ha

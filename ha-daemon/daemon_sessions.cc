@@ -27,7 +27,11 @@ void Daemon::hearSessions(const std::function<bool(int)> &isReady)
         if (!one.sessions || !isReady(one.sessions->fd()))
             continue;
         const SessionsReport before = one.sessions->report();
-        one.sessions->receive();
+        if (!one.sessions->receive()) {
+            say(one, {Severity::warning, "the BFD sessions have ended; a reload starts them"});
+            one.sessions.reset();
+            continue;
+        }
         if (!isNews(before, one.sessions->report()))
             continue;
         for (const auto &text :
@@ -56,9 +60,12 @@ void Daemon::tellSessions()
 std::string Daemon::whyUnreached(const Managed &one, Side side) const
 {
     std::string why = one.targets.whyBad(side);
-    if (!why.empty() || !one.sessions)
+    if (!one.sessions)
         return why;
-    return whyCutOff(one.sessions->report(), side);
+    if (auto cutOff = whyCutOff(one.sessions->report(), side); !cutOff.empty())
+        return cutOff;
+    // Of targets that are gone from both sides nothing follows, and it must not hide the other.
+    return one.targets.whyBad(other(side)).empty() ? why : std::string();
 }
 
 } // namespace openipoib::ha

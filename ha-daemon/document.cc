@@ -204,4 +204,9 @@ bool isHealthy(const json &document)
     return !document["pairs"].empty() && std::ranges::all_of(document["pairs"], isHealthyPair);
 }
 
+std::string lineOf(const json &document)
+{
+    return document.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
 } // namespace openipoib::ha

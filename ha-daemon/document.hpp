@@ -40,4 +40,7 @@ inline constexpr unsigned documentVersion = 1;
 // All pairs are, and there is one.
 [[nodiscard]] bool isHealthy(const nlohmann::json &document);
 
+// One line. What is no UTF-8, as a client's or a driver's words may be, is replaced.
+[[nodiscard]] std::string lineOf(const nlohmann::json &document);
+
 } // namespace openipoib::ha

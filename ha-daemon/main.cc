@@ -183,18 +183,20 @@ io::Result<void> set(const char *option, const std::string &text,
 // The value of an option that can be given again by the parser of a list
 io::Result<void> setList(const char *option, const std::vector<std::string> &values,
                          conf::Parsed<std::vector<conf::HaTarget>> (*parse)(std::string_view),
-                         const std::vector<conf::HaPair> &pairs, std::vector<conf::HaTarget> &to)
+                         std::vector<conf::HaTarget> &to)
 {
     std::string all;
     for (const auto &value : values)
         all += value + ",";
-    if (!values.empty())
-        if (const auto done = set(option, all, parse, to); !done)
-            return done;
-    if (const auto fit = conf::checkTargets(to, pairs); !fit)
-        return io::fail(EINVAL,
-                        std::string(option) + ": " + fit.error().what + "; " + fit.error().cure);
-    return {};
+    return values.empty() ? io::Result<void>() : set(option, all, parse, to);
+}
+
+io::Result<void> checked(const char *option, const conf::Parsed<void> &fit)
+{
+    if (fit)
+        return {};
+    return io::fail(EINVAL,
+                    std::string(option) + ": " + fit.error().what + "; " + fit.error().cure);
 }
 
 // What the command line says goes before what the file says.
@@ -211,9 +213,13 @@ io::Result<void> override(const CommandLine &line, conf::Ha &ha)
     if (done && line.notify)
         done = set("--notify", *line.notify, conf::parseProgram, ha.notify);
     if (done)
-        done = setList("--target", line.targets, conf::parseTargets, ha.pairs, ha.targets);
+        done = setList("--target", line.targets, conf::parseTargets, ha.targets);
     if (done)
-        done = setList("--probe", line.probes, conf::parseProbes, ha.pairs, ha.probes);
+        done = setList("--probe", line.probes, conf::parseProbes, ha.probes);
+    if (done)
+        done = checked("--target", conf::checkTargets(ha.targets, ha.pairs));
+    if (done)
+        done = checked("--probe", conf::checkProbes(ha.probes, ha.pairs));
     return done;
 }
 
@@ -337,7 +343,8 @@ try {
         return app.exit(error) ? usage : 0;
     }
     const bool asDaemon = !line.primaries.empty() || !line.secondaries.empty() || line.arping ||
-                          line.noArping || line.multicast;
+                          line.noArping || line.multicast || line.failback || line.notify ||
+                          !line.targets.empty() || !line.probes.empty();
     if (line.command == "check-config")
         return readConfiguration(line.file) ? healthy : usage;
     if (line.command == "run" || (line.command.empty() && asDaemon))

@@ -138,7 +138,7 @@ void Sessions::noteLost(One &one, bool told, Time now)
 {
     one.lost = one.session.remote().mine;
     // It has waited already. But it may say the same of the other side, up to an interval later.
-    const Time waited = patience(one.side) - policy_.times.every * 3 / 2;
+    const Time waited = alone(one.side) - policy_.times.every * 3 / 2;
     if (told && !one.isOff && now >= blindUntil_ && !anyServes(one.side))
         sides_[one.side].quiet = std::max(sides_[one.side].quiet, waited);
 }
@@ -207,8 +207,16 @@ bool Sessions::anyServes(Side side) const
 
 bool Sessions::allOff(Side side) const
 {
-    return std::ranges::all_of(sessions_,
-                               [=](const One &one) { return one.side != side || one.isOff; });
+    // Who was never heard says nothing beside one that is off.
+    bool anyOff = false;
+    for (const auto &one : sessions_) {
+        if (one.side != side)
+            continue;
+        anyOff = anyOff || one.isOff;
+        if (!one.isOff && one.counts.received)
+            return false;
+    }
+    return anyOff;
 }
 
 // When switches lose each other, two hosts may each have a port beside the standby of the other,
@@ -227,14 +235,19 @@ bool Sessions::yields(Side side) const
     return hearsStandby && isLower;
 }
 
-// How long the other side alone has to be heard
-Time Sessions::patience(Side side) const
+// How long the other side alone has to be heard, but for one who yields
+Time Sessions::alone(Side side) const
 {
     Time longest = policy_.times.multiplier * policy_.times.every;
     for (const auto &one : sessions_)
         if (one.side == other(side) && one.session.serves())
             longest = std::max(longest, one.session.detection());
-    return yields(side) ? 3 * longest : longest;
+    return longest;
+}
+
+Time Sessions::patience(Side side) const
+{
+    return yields(side) ? 3 * alone(side) : alone(side);
 }
 
 } // namespace openipoib::ha

@@ -99,6 +99,7 @@ class Sessions
     [[nodiscard]] bool anyServes(Side side) const;
     [[nodiscard]] bool allOff(Side side) const;
     [[nodiscard]] bool yields(Side side) const;
+    [[nodiscard]] Time alone(Side side) const;
     [[nodiscard]] Time patience(Side side) const;
 
     SessionPolicy policy_;

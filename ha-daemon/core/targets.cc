@@ -2,9 +2,18 @@
 #include "ha-daemon/core/targets.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace openipoib::ha
 {
+
+void Targets::configure(TargetPolicy policy)
+{
+    for (auto &rounds : unanswered_.values)
+        rounds = rounds > policy_.misses && !policy.addresses.empty() ? policy.misses + 1 : 0;
+    policy_ = std::move(policy);
+    next_ = {};
+}
 
 void Targets::watch(const Both<int> &interfaces)
 {

@@ -27,6 +27,8 @@ class Targets
 
     [[nodiscard]] const TargetPolicy &policy() const { return policy_; }
 
+    // Others from now on. Who is cut off stays that until somebody has answered.
+    void configure(TargetPolicy policy);
     // The interfaces of the pair as they are now; 0: there is none.
     void watch(const Both<int> &interfaces);
     // Somebody at @from has answered on this interface.

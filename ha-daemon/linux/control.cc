@@ -96,8 +96,11 @@ io::Result<void> ControlServer::accept(Time now)
         acceptAt_ = now + acceptPatience;
         return io::systemFail("accept a client of the control socket");
     }
-    if (clients_.size() >= maxClients)
-        clients_.erase(clients_.begin());
+    // The oldest of those who only ask, if there is one
+    if (clients_.size() >= maxClients) {
+        const auto asks = std::ranges::find(clients_, false, &Client::mayChange);
+        clients_.erase(asks == clients_.end() ? clients_.begin() : asks);
+    }
     const bool mayChange = isRootOrSelf(fd);
     clients_.push_back({.fd = std::move(fd), .mayChange = mayChange, .in = {}, .out = {}});
     return {};
@@ -180,7 +183,8 @@ io::Result<void> ask(const std::string &path, const std::string &command,
     if (!address)
         return std::unexpected(address.error());
     const io::UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const timeval limit{patience / 1s, (patience % 1s).count()};
+    const timeval limit{static_cast<time_t>(patience / 1s),
+                        static_cast<suseconds_t>((patience % 1s).count())};
     for (const int option : {SO_RCVTIMEO, SO_SNDTIMEO})
         if (fd)
             ::setsockopt(fd.get(), SOL_SOCKET, option, &limit, sizeof limit);

@@ -52,37 +52,31 @@ io::Result<void> Notifier::start(Run &run, const Waiting &what, Time now)
     return {};
 }
 
-void Notifier::notify(const std::string &program, const Names &names, const Notify &move, Time now)
+void Notifier::notify(const std::string &program, const Names &names, const Notify &move)
 {
-    const auto [slot, isNew] = runs_.try_emplace(nameOf(names));
-    Run &run = slot->second;
-    if (!isNew) {
-        run.next = Waiting{program, move};
-        return;
-    }
+    Run &run = runs_[nameOf(names)];
     run.names = names;
-    if (const auto started = start(run, {program, move}, now); !started) {
-        failures_.push_back({names, "IPOIBHA_NOTIFY: " + started.error().text()});
-        runs_.erase(slot);
-    }
+    run.next = Waiting{program, move};
 }
 
 std::vector<int> Notifier::fds() const
 {
     std::vector<int> all;
     for (const auto &[name, run] : runs_)
-        all.push_back(run.ended.get());
+        if (run.process)
+            all.push_back(run.ended.get());
     return all;
 }
 
 std::optional<Time> Notifier::wake() const
 {
-    if (!failures_.empty())
-        return Time{};
     std::optional<Time> wake;
-    for (const auto &[name, run] : runs_)
+    for (const auto &[name, run] : runs_) {
+        if (!run.process)
+            return Time{};
         if (!run.killed)
             wake = std::min(wake.value_or(Time::max()), run.until);
+    }
     return wake;
 }
 
@@ -110,23 +104,27 @@ std::string Notifier::outcome(const Run &run, int status)
 
 std::vector<Notifier::Failure> Notifier::collect(Time now)
 {
+    std::vector<Failure> failures;
+    const auto fail = [&](const Run &run, const std::string &words) {
+        failures.push_back({run.names, "IPOIBHA_NOTIFY: " + words});
+    };
     for (auto slot = runs_.begin(); slot != runs_.end();) {
         Run &run = slot->second;
         int status = 0;
-        if (::waitpid(run.process, &status, WNOHANG) == 0) {
+        if (run.process && ::waitpid(run.process, &status, WNOHANG) == 0) {
             endIfLate(run, now);
             ++slot;
             continue;
         }
-        if (auto words = outcome(run, status); !words.empty())
-            failures_.push_back({run.names, "IPOIBHA_NOTIFY: " + std::move(words)});
+        if (const auto words = run.process ? outcome(run, status) : std::string(); !words.empty())
+            fail(run, words);
         const auto next = std::exchange(run.next, std::nullopt);
         const auto started = next ? start(run, *next, now) : io::Result<void>();
         if (!started)
-            failures_.push_back({run.names, "IPOIBHA_NOTIFY: " + started.error().text()});
+            fail(run, started.error().text());
         slot = next && started ? std::next(slot) : runs_.erase(slot);
     }
-    return std::exchange(failures_, {});
+    return failures;
 }
 
 } // namespace openipoib::ha

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-// Runs the administrator's program after each move. Nothing waits for it: one runs at a time
+// Runs the administrator's program after each move. Nothing waits for it, and it is not even
+// started before everything else is done, which takes until it is loaded. One runs at a time
 // for each pair, and if the identity moves meanwhile, the program is run once more after that,
 // for where the identity is by then.
 #pragma once
@@ -29,13 +30,14 @@ class Notifier
     Notifier(Notifier &&) = default;
     Notifier &operator=(Notifier &&) = default;
 
-    // Run @program for @move of the pair, at once or after the one that runs.
-    void notify(const std::string &program, const Names &names, const Notify &move, Time now);
+    // Have collect() run @program for @move of the pair, when no other runs for it.
+    void notify(const std::string &program, const Names &names, const Notify &move);
     // Readable when a program has ended
     [[nodiscard]] std::vector<int> fds() const;
     // When to call collect() if nothing else happens; nullopt: not at all
     [[nodiscard]] std::optional<Time> wake() const;
-    // Note who has ended, end with SIGKILL who has run for too long, start who waits.
+    // Note who has ended, end with SIGKILL who has run for too long, start who waits. It takes
+    // as long as the kernel takes to load a program.
     [[nodiscard]] std::vector<Failure> collect(Time now);
 
   private:
@@ -46,7 +48,7 @@ class Notifier
     struct Run {
         Names names;
         std::string program;
-        pid_t process = 0;
+        pid_t process = 0; // 0: none yet
         io::UniqueFd ended;
         Time until{};
         bool killed = false;
@@ -59,7 +61,6 @@ class Notifier
     [[nodiscard]] static std::string outcome(const Run &run, int status);
 
     std::map<std::string, Run> runs_; // by the names of their pairs
-    std::vector<Failure> failures_;   // since the last collect()
 };
 
 } // namespace openipoib::ha

@@ -96,7 +96,8 @@ bool Loop::wait()
             polled[1 + static_cast<std::size_t>(side)].fd = sockets_[side]->fd();
     const Time until = std::min(reportAt_, sessions_.next().value_or(reportAt_));
     const auto left = std::chrono::nanoseconds(std::max(until - now(), Time{})).count();
-    const timespec time{static_cast<time_t>(left / 1000000000), left % 1000000000};
+    const timespec time{static_cast<time_t>(left / 1000000000),
+                        static_cast<long>(left % 1000000000)};
     return ::ppoll(polled.data(), polled.size(), &time, nullptr) >= 0 || errno == EINTR;
 }
 
@@ -203,11 +204,13 @@ SessionRunner::~SessionRunner()
         ::pthread_join(thread_, nullptr);
 }
 
-void SessionRunner::receive()
+bool SessionRunner::receive()
 {
     SessionsReport report;
-    while (::recv(end_.get(), &report, sizeof report, MSG_DONTWAIT) == sizeof report)
+    ssize_t got = 0;
+    while ((got = ::recv(end_.get(), &report, sizeof report, MSG_DONTWAIT)) == sizeof report)
         report_ = report;
+    return got < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
 void SessionRunner::tell(const Both<int> &interfaces, Side active)

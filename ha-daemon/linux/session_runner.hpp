@@ -28,8 +28,8 @@ class SessionRunner
 
     // Where reports come
     [[nodiscard]] int fd() const { return end_.get(); }
-    // Take those that have come.
-    void receive();
+    // Take those that have come. False: the thread has ended.
+    [[nodiscard]] bool receive();
     [[nodiscard]] const SessionsReport &report() const { return report_; }
     [[nodiscard]] const SessionPolicy &policy() const { return policy_; }
 

@@ -37,7 +37,7 @@ TEST(HaConfiguration, SeveralPairsEachWithItsTargets)
     const auto made = read("PRIMARY_IPOIB_DEV=ib0,ib2\nSECONDARY_IPOIB_DEV=\"ib1 ib3\"\n"
                            "IPOIBHA_TARGETS=10.0.0.1%ib1,fe80::1%ib2,10.2.0.1%ib3\n"
                            "IPOIBHA_TARGET_INTERVAL=200\nIPOIBHA_TARGET_MISSES=5\n"
-                           "IPOIBHA_PROBES=fe80::a%ib0,fe80::b%ib1,fe80::a%ib3\n"
+                           "IPOIBHA_PROBES=fe80::a%ib0,fe80:0::a%ib1,fe80::b%ib1,fe80::a%ib3\n"
                            "IPOIBHA_PROBE_INTERVAL=20\nIPOIBHA_PROBE_MISSES=5\n"
                            "IPOIBHA_FAILBACK=30\nIPOIBHA_MULTICAST=no\n"
                            "IPOIBHA_NOTIFY=/usr/local/sbin/moved\n");

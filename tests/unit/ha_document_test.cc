@@ -210,5 +210,11 @@ TEST_F(HaDocument, ARefusedSwitchSaysWhy)
     EXPECT_EQ(switchText(answer), "would switch to ib1\n");
 }
 
+TEST(HaLine, IsUtf8WhateverAClientHasSaid)
+{
+    EXPECT_EQ(lineOf({{"error", "unknown command '\xFF'"}}),
+              "{\"error\":\"unknown command '\xEF\xBF\xBD'\"}\n");
+}
+
 } // namespace
 } // namespace openipoib::ha

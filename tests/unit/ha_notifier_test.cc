@@ -40,7 +40,8 @@ class HaNotifier : public testing::Test
     // Until no program runs, or one waits for @now to pass
     std::vector<std::string> collect()
     {
-        std::vector<std::string> words;
+        std::vector<std::string> words = started_;
+        started_.clear();
         while (!notifier.fds().empty()) {
             pollfd ended{notifier.fds().front(), POLLIN, 0};
             if (::poll(&ended, 1, 10000) != 1) {
@@ -50,19 +51,23 @@ class HaNotifier : public testing::Test
             for (const auto &failure : notifier.collect(now))
                 words.push_back(nameOf(failure.names) + ": " + failure.words);
         }
-        for (const auto &failure : notifier.collect(now))
-            words.push_back(nameOf(failure.names) + ": " + failure.words);
         return words;
     }
     void notify(const std::string &program, Side active = Side::secondary)
     {
-        notifier.notify(program, names, {active, "ib0: no carrier", 1234us, 2}, now);
+        notifier.notify(program, names, {active, "ib0: no carrier", 1234us, 2});
+        EXPECT_TRUE(notifier.wake()) << "nothing else would have it started";
+        for (const auto &failure : notifier.collect(now))
+            started_.push_back(nameOf(failure.names) + ": " + failure.words);
     }
 
     fs::path top;
     Names names{{"ib0", "ib1"}};
     Notifier notifier;
     Time now = 1000s;
+
+  private:
+    std::vector<std::string> started_; // what failed at once
 };
 
 TEST_F(HaNotifier, TellsWhatHasMovedWhereAndWhy)
@@ -86,6 +91,16 @@ TEST_F(HaNotifier, TellsWhatHasMovedWhereAndWhy)
                                           "SigBlk:\t0000000000000000\n");
 }
 
+TEST_F(HaNotifier, NothingIsStartedBeforeAllElseIsDone)
+{
+    notifier.notify(script("exit 0\n"), names, {Side::secondary, "", 0us, 0});
+    EXPECT_TRUE(notifier.fds().empty());
+    EXPECT_EQ(notifier.wake(), Time{});
+    EXPECT_TRUE(notifier.collect(now).empty());
+    EXPECT_EQ(notifier.fds().size(), 1U);
+    EXPECT_TRUE(collect().empty());
+}
+
 TEST_F(HaNotifier, FailuresAreHeardOf)
 {
     notify(script("exit 3\n"));
@@ -95,7 +110,6 @@ TEST_F(HaNotifier, FailuresAreHeardOf)
     EXPECT_EQ(collect(),
               std::vector{"ib0+ib1: IPOIBHA_NOTIFY: " + path("program") + ": ended by signal 11"});
     notify(path("none"));
-    EXPECT_TRUE(notifier.wake()) << "nothing else would have it told";
     EXPECT_EQ(collect(), std::vector{"ib0+ib1: IPOIBHA_NOTIFY: " + path("none") +
                                      ": No such file or directory"});
     EXPECT_FALSE(notifier.wake());

@@ -110,5 +110,23 @@ TEST(HaArpListener, OnlyWholeRepliesCount)
     }
 }
 
+TEST(HaTargets, WhoIsCutOffStaysThatWithOtherTargets)
+{
+    Targets targets({.addresses = {{10, 0, 0, 2}}, .every = 1s, .misses = 3});
+    targets.watch({{1, 2}});
+    for (int rounds = 0; rounds < 4; ++rounds) {
+        targets.asked(1s * rounds);
+        targets.heard(2, io::Bytes{10, 0, 0, 2});
+    }
+    EXPECT_NE(targets.whyBad(Side::primary), "");
+    targets.configure({.addresses = {{10, 0, 0, 3}}, .every = 1s, .misses = 5});
+    EXPECT_NE(targets.whyBad(Side::primary), "") << "a failback would follow";
+    EXPECT_EQ(targets.whyBad(Side::secondary), "");
+    targets.heard(1, io::Bytes{10, 0, 0, 3});
+    EXPECT_EQ(targets.whyBad(Side::primary), "");
+    targets.configure({});
+    EXPECT_EQ(targets.whyBad(Side::primary), "");
+}
+
 } // namespace
 } // namespace openipoib::ha
