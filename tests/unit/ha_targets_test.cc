@@ -110,7 +110,7 @@ TEST(HaArpListener, OnlyWholeRepliesCount)
     }
 }
 
-TEST(HaTargets, WhoIsCutOffStaysThatWithOtherTargets)
+TEST(HaTargetsChanged, WhoIsCutOffStaysThatWithOtherTargets)
 {
     Targets targets({.addresses = {{10, 0, 0, 2}}, .every = 1s, .misses = 3});
     targets.watch({{1, 2}});
