@@ -13,6 +13,7 @@ CONF = "/etc/infiniband/openib.conf"
 NETWORK = "/etc/systemd/network/ib0.network"
 ADDRESS = "10.9.0.1/24"
 WHERE = f"$(ip -4 -o addr show to {ADDRESS} | awk '{{ print $2 }}')"
+HEARD = "/run/addresses"
 NETWORKD_LINES = ("[Match]", "Name=ib0", "", "[Network]", f"Address={ADDRESS}")
 
 
@@ -49,11 +50,13 @@ def the_one_that_is_back_first_has_the_identity(guest):
     guest.run("ipoib-ha status | grep -q '^ib0 *active' || ipoib-ha switch")
     guest.wait(f"[[ {WHERE} = ib0 ]]", 60)
     guest.wait(f"ipoib-ha status | grep -qF {ADDRESS}", 20)
+    guest.run(f"ip -o monitor address > {HEARD} & echo $! > {HEARD}.pid")
     guest.run("ip link set cable2 down")
     guest.wait("grep -q 0 /sys/class/net/ib1/carrier", 30)
     guest.run("ip link set cable0 down")
-    guest.wait(f"[[ -z {WHERE} ]]", 60)     # taken away by who manages ib0: else nothing is shown
-    guest.run("ipoib-ha status", None)
+    # Whoever manages ib0 takes it away, or nothing is shown; ipoib-ha gives it back at once.
+    guest.wait(f"grep 'Deleted.* {ADDRESS} ' {HEARD}", 60)
+    guest.run(f"kill $(cat {HEARD}.pid); ipoib-ha status", None)
     guest.run("ip link set cable2 up")
     guest.wait(f"[[ {WHERE} = ib1 ]]", 60)
     guest.run("ip link set cable0 up")
