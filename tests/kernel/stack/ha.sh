@@ -290,7 +290,7 @@ wait_for 60 grep -q READY=1 /run/notified
 wait_for 60 grep -q WATCHDOG=1 /run/notified
 kill -HUP "${DAEMON[1]}"
 wait_for 60 grep -q RELOADING=1 /run/notified
-wait_for 60 grep -q 'read anew' /run/ha1.log
+wait_for 60 grep -q 'has been read again' /run/ha1.log
 echo IPOIBHA_ENABLE=no >/run/ha.conf
 kill -HUP "${DAEMON[1]}"
 wait_for 60 grep -q 'going on as before' /run/ha1.log
