@@ -14,9 +14,14 @@ using namespace std::chrono_literals;
 
 constexpr int bfdHops = 255; // no router was between (RFC 5881, section 5)
 
-// For a side that was not seen to work together with the other: its sessions begin anew with a
-// packet a second.
+// For a side that was not seen to work together with the other: its sessions start with a packet
+// a second.
 constexpr Time grace = 3s;
+
+// For an interface that has just got the identity: how many times as long as others it stays where
+// it meets only ports that stand by. Peers that have to follow it wait at most 3 times as long as
+// those that do not yield.
+constexpr int stays = 5;
 
 } // namespace
 
@@ -42,7 +47,9 @@ void Sessions::watch(const Both<int> &interfaces, Time now)
     for (const Side side : {Side::primary, Side::secondary}) {
         if (interfaces[side] == sides_[side].interface)
             continue;
-        sides_[side] = {.interface = interfaces[side], .quiet = -grace};
+        sides_[side] = {.interface = interfaces[side]};
+        for (auto &meeting : sides_[side].meetings)
+            meeting.quiet = -grace;
         for (auto &one : sessions_)
             if (one.side == side) {
                 one.session.reset(now);
@@ -56,6 +63,11 @@ void Sessions::setActive(Side active)
 {
     for (auto &one : sessions_)
         one.session.standBy(one.side != active);
+    if (active_ == active)
+        return;
+    active_ = active;
+    Time &quiet = sides_[active].meetings[serving].quiet;
+    quiet = std::min(quiet, -stays * alone(active, serving));
 }
 
 // Peers have not heard this host for so long that their sessions may be down, some of them a
@@ -72,7 +84,8 @@ void Sessions::noteStall(Time now)
             longest = std::max(longest, policy_.times.multiplier * one.session.sendEvery());
     blindUntil_ = now + std::min(longest, grace);
     for (auto &side : sides_.values)
-        side.quiet = std::min(side.quiet, Time{});
+        for (auto &meeting : side.meetings)
+            meeting.quiet = std::min(meeting.quiet, Time{});
 }
 
 void Sessions::receive(Side side, io::View from, int hops, io::View payload, Time now)
@@ -96,51 +109,71 @@ void Sessions::receive(Side side, io::View from, int hops, io::View payload, Tim
         return;
     }
     One &one = *found;
-    const bool wasUp = one.session.up();
-    const bool served = one.session.serves();
+    const Grades before = gradesOf(one.session);
     if (!one.session.receive(*packet, now)) {
         ++drops_.unbelieved;
         return;
     }
     one.isOff = packet->state == BfdState::adminDown;
-    noteHeard(one, wasUp, served, now);
-    if (served && !one.session.up())
-        noteLost(one, true, now);
+    noteHeard(one, before, now);
+    noteLost(one, before, true, now);
 }
 
-void Sessions::noteHeard(One &one, bool wasUp, bool served, Time now)
+Sessions::Grades Sessions::gradesOf(const Session &session)
+{
+    Grades out{};
+    std::ranges::transform(grades, out.begin(),
+                           [&](const Grade grade) { return (session.*grade)(); });
+    return out;
+}
+
+void Sessions::noteHeard(One &one, const Grades &before, Time now)
 {
     ++one.counts.received;
     const Time every = one.session.hearEvery();
-    if (wasUp) {
+    if (before.front()) {
         const Time silence = now - one.heardAt;
         one.counts.longest = std::max(one.counts.longest, silence);
         // Jitter makes an interval shorter by a quarter at most, so this much is lateness.
         if (silence > every + every / 4)
             one.counts.missed += static_cast<std::uint64_t>((silence - every / 4) / every);
         one.counts.downs += !one.session.up();
-    }
+    } else if (one.session.up())
+        one.upAt = now;
     one.heardAt = now;
-    if (!one.session.serves())
-        return;
-    one.lost = 0;
-    State &here = sides_[one.side];
-    State &there = sides_[other(one.side)];
-    // What comes back says nothing of the time before.
-    if (served && now >= blindUntil_)
-        there.quiet += std::clamp(now - std::max(here.servedAt, there.servedAt), Time{}, every);
-    here.servedAt = now;
-    here.quiet = {};
+    const Grades is = gradesOf(one.session);
+    if (is[serving])
+        one.lost = 0;
+    for (std::size_t grade = 0; grade < grades.size(); ++grade) {
+        if (!is[grade])
+            continue;
+        Meeting &here = sides_[one.side].meetings[grade];
+        Meeting &there = sides_[other(one.side)].meetings[grade];
+        // What comes back says nothing of the time before.
+        if (before[grade] && now >= blindUntil_)
+            there.quiet += std::clamp(now - std::max(here.at, there.at), Time{}, every);
+        here.at = now;
+        here.quiet = {};
+    }
 }
 
-// @told: by the peer, which has not heard this end for a detection time
-void Sessions::noteLost(One &one, bool told, Time now)
+// If it is no longer up. @told: by the peer, which has not heard this end for a detection time
+void Sessions::noteLost(One &one, const Grades &before, bool told, Time now)
 {
-    one.lost = one.session.remote().mine;
-    // It has waited already. But it may say the same of the other side, up to an interval later.
-    const Time waited = alone(one.side) - policy_.times.every * 3 / 2;
-    if (told && !one.isOff && now >= blindUntil_ && !anyServes(one.side))
-        sides_[one.side].quiet = std::max(sides_[one.side].quiet, waited);
+    if (one.session.up() || !before.front())
+        return;
+    if (before[serving])
+        one.lost = one.session.remote().mine;
+    if (!told || one.isOff || now < blindUntil_)
+        return;
+    for (std::size_t grade = 0; grade < grades.size(); ++grade) {
+        if (!before[grade] || any(one.side, grade))
+            continue;
+        // It has waited already. But it may say the same of the other side, up to an interval
+        // later.
+        Time &quiet = sides_[one.side].meetings[grade].quiet;
+        quiet = std::max(quiet, alone(one.side, grade) - policy_.times.every * 3 / 2);
+    }
 }
 
 void Sessions::advance(Time now, const Send &send)
@@ -149,21 +182,20 @@ void Sessions::advance(Time now, const Send &send)
     for (auto &one : sessions_) {
         if (!sides_[one.side].interface)
             continue;
-        const bool wasUp = one.session.up();
-        const bool served = one.session.serves();
+        const Grades before = gradesOf(one.session);
         one.session.expire(now);
-        if (wasUp && !one.session.up()) {
+        if (before.front() && !one.session.up()) {
             ++one.counts.downs;
             one.counts.longest = std::max(one.counts.longest, now - one.heardAt);
         }
-        if (served && !one.session.up())
-            noteLost(one, false, now);
+        noteLost(one, before, false, now);
         if (const auto packet = one.session.due(now)) {
             ++one.counts.sent;
             send(one, *packet);
         }
     }
-    judge();
+    for (std::size_t grade = 0; grade < grades.size(); ++grade)
+        judge(grade, now);
     expected_ = next();
 }
 
@@ -183,26 +215,51 @@ std::optional<Time> Sessions::next() const
     return first;
 }
 
-void Sessions::judge()
+void Sessions::judge(std::size_t grade, Time now)
 {
-    const Both<bool> were{{sides_[Side::primary].serves, sides_[Side::secondary].serves}};
+    Both<bool> were;
     for (const Side side : {Side::primary, Side::secondary})
-        sides_[side].serves = anyServes(side);
+        were[side] = std::exchange(sides_[side].meetings[grade].any, any(side, grade));
     for (const Side side : {Side::primary, Side::secondary}) {
-        State &here = sides_[side];
-        const State &there = sides_[other(side)];
+        Meeting &here = sides_[side].meetings[grade];
+        const Meeting &there = sides_[other(side)].meetings[grade];
         // What is not seen beside the other is not compared with it.
-        if (there.serves && !were[other(side)] && !here.serves && !were[side])
-            here.quiet = -grace;
-        const bool alone = here.interface && !here.serves && there.serves && !allOff(side);
-        here.cutOff = alone && (here.cutOff || here.quiet >= patience(side));
+        if (there.any && !were[other(side)] && !here.any && !were[side] &&
+            !isSettled(other(side), grade, now))
+            here.quiet = std::min(here.quiet, -grace);
+        const bool alone = sides_[side].interface && !here.any && there.any &&
+                           isAskedFor(side, grade) && !allOff(side);
+        here.cutOff = alone && (here.cutOff || here.quiet >= patience(side, grade));
     }
 }
 
-bool Sessions::anyServes(Side side) const
+bool Sessions::any(Side side, std::size_t grade) const
 {
-    return std::ranges::any_of(
-        sessions_, [=](const One &one) { return one.side == side && one.session.serves(); });
+    return std::ranges::any_of(sessions_, [=](const One &one) {
+        return one.side == side && (one.session.*grades[grade])();
+    });
+}
+
+// Whether those of the other side would have come up by now as well
+bool Sessions::isSettled(Side side, std::size_t grade, Time now) const
+{
+    return std::ranges::any_of(sessions_, [=](const One &one) {
+        return one.side == side && (one.session.*grades[grade])() && now - one.upAt >= grace;
+    });
+}
+
+// The interface that stands by is asked to reach the identity of a peer only where it was ever
+// heard by the port that has it now.
+bool Sessions::isAskedFor(Side side, std::size_t grade) const
+{
+    if (grade != serving || side == active_)
+        return true;
+    return std::ranges::any_of(sessions_, [&](const One &there) {
+        return there.side == other(side) && there.session.serves() &&
+               std::ranges::any_of(sessions_, [&](const One &here) {
+                   return here.side == side && here.peer == there.peer && here.counts.received;
+               });
+    });
 }
 
 bool Sessions::allOff(Side side) const
@@ -219,35 +276,44 @@ bool Sessions::allOff(Side side) const
     return anyOff;
 }
 
-// When switches lose each other, two hosts may each have a port beside the standby of the other,
-// and only one of them must move: both know the discriminators of the session that they have
-// lost.
+// Two hosts may each have a port beside the standby of the other, when switches lose each other or
+// where they never had a cable in between, and only one of them must move. Both know the
+// discriminators of the session that they have lost, or else those of the sessions that they have.
 bool Sessions::yields(Side side) const
 {
     bool hearsStandby = false;
+    bool hasLost = false;
     bool isLower = false;
+    std::uint32_t ours = UINT32_MAX;
+    std::uint32_t theirs = UINT32_MAX;
     for (const auto &one : sessions_) {
-        if (one.side != side)
-            continue;
-        hearsStandby = hearsStandby || (one.session.up() && !one.session.serves());
-        isLower = isLower || one.session.mine() < one.lost;
+        const bool standsBy = one.session.up() && !one.session.serves();
+        if (one.side == side) {
+            hearsStandby = hearsStandby || standsBy;
+            hasLost = hasLost || one.lost;
+            isLower = isLower || one.session.mine() < one.lost;
+        }
+        if (one.side == side ? standsBy : one.session.serves()) {
+            ours = std::min(ours, one.session.mine());
+            theirs = std::min(theirs, one.session.remote().mine);
+        }
     }
-    return hearsStandby && isLower;
+    return hearsStandby && (hasLost ? isLower : ours < theirs);
 }
 
 // How long the other side alone has to be heard, but for one who yields
-Time Sessions::alone(Side side) const
+Time Sessions::alone(Side side, std::size_t grade) const
 {
     Time longest = policy_.times.multiplier * policy_.times.every;
     for (const auto &one : sessions_)
-        if (one.side == other(side) && one.session.serves())
+        if (one.side == other(side) && (one.session.*grades[grade])())
             longest = std::max(longest, one.session.detection());
     return longest;
 }
 
-Time Sessions::patience(Side side) const
+Time Sessions::patience(Side side, std::size_t grade) const
 {
-    return yields(side) ? 3 * alone(side) : alone(side);
+    return yields(side) ? 3 * alone(side, grade) : alone(side, grade);
 }
 
 } // namespace openipoib::ha

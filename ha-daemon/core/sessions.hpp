@@ -3,14 +3,20 @@
 // interface. Pure.
 //
 // An interface counts as cut off when none of its sessions leads to the identity of a peer, and
-// one of the other interface does. How long that has to last is measured by what the other
-// interface hears meanwhile: when a peer dies, or either host does not run for a while, time
-// passes, but nothing is heard, and nothing moves.
+// one of the other interface does; or when none of its sessions is up at all, and one of the other
+// interface is. How long that has to last is measured by what the other interface hears meanwhile:
+// when a peer dies, or either host does not run for a while, time passes, but nothing is heard,
+// and nothing moves.
+//
+// Where the ports of hosts meet only their like, as on two fabrics without a cable in between,
+// the identities of hosts have to move together. So one that stands by is not asked for more than
+// to meet a port, and of two hosts on different fabrics the one that has moved last stays.
 #pragma once
 
 #include "ha-daemon/core/session.hpp"
 #include "ha-daemon/core/view.hpp"
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -56,6 +62,7 @@ class Sessions
         Session session;
         SessionCounts counts;
         Time heardAt{};
+        Time upAt{};            // when it came up last
         bool isOff = false;     // the peer has said that it is to be down
         std::uint32_t lost = 0; // its discriminator when it was lost while it served; or 0
     };
@@ -76,35 +83,53 @@ class Sessions
     // When to advance
     [[nodiscard]] std::optional<Time> next() const;
 
-    // No peer is reached by it, and one is by the other.
-    [[nodiscard]] bool isCutOff(Side side) const { return sides_[side].cutOff; }
+    // No peer is reached by it, or none where its identity is, and one is by the other.
+    [[nodiscard]] bool isCutOff(Side side) const
+    {
+        return std::ranges::any_of(sides_[side].meetings, &Meeting::cutOff);
+    }
     [[nodiscard]] const std::vector<One> &all() const { return sessions_; }
     [[nodiscard]] const SessionDrops &drops() const { return drops_; }
     // How often this host did not run for so long that peers may have missed it.
     [[nodiscard]] std::uint64_t stalls() const { return stalls_; }
 
   private:
+    // What can be asked of a session
+    using Grade = bool (Session::*)() const;
+    static constexpr std::array<Grade, 2> grades{&Session::up, &Session::serves};
+    static constexpr std::size_t serving = 1; // in grades
+
+    // Of one side, by one grade
+    struct Meeting {
+        bool any = false; // some session is of this grade
+        bool cutOff = false;
+        Time at{};    // when that was last heard
+        Time quiet{}; // for how long the other side alone was heard
+    };
     struct State {
         int interface = 0;
-        bool serves = false; // some session leads to the identity of a peer
-        bool cutOff = false;
-        Time servedAt{}; // when that was last heard
-        Time quiet{};    // for how long the other side alone was heard
+        std::array<Meeting, grades.size()> meetings{};
     };
+    // As a session was
+    using Grades = std::array<bool, grades.size()>;
 
     void noteStall(Time now);
-    void noteHeard(One &one, bool wasUp, bool served, Time now);
-    void noteLost(One &one, bool told, Time now);
-    void judge();
-    [[nodiscard]] bool anyServes(Side side) const;
+    void noteHeard(One &one, const Grades &before, Time now);
+    void noteLost(One &one, const Grades &before, bool told, Time now);
+    void judge(std::size_t grade, Time now);
+    [[nodiscard]] static Grades gradesOf(const Session &session);
+    [[nodiscard]] bool any(Side side, std::size_t grade) const;
+    [[nodiscard]] bool isSettled(Side side, std::size_t grade, Time now) const;
+    [[nodiscard]] bool isAskedFor(Side side, std::size_t grade) const;
     [[nodiscard]] bool allOff(Side side) const;
     [[nodiscard]] bool yields(Side side) const;
-    [[nodiscard]] Time alone(Side side) const;
-    [[nodiscard]] Time patience(Side side) const;
+    [[nodiscard]] Time alone(Side side, std::size_t grade) const;
+    [[nodiscard]] Time patience(Side side, std::size_t grade) const;
 
     SessionPolicy policy_;
     std::vector<One> sessions_;
     Both<State> sides_;
+    Side active_ = Side::primary;
     SessionDrops drops_;
     std::uint64_t stalls_ = 0;
     std::optional<Time> expected_; // to be advanced

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-// The sessions of two hosts with two ports each, over links that fail in all ways.
-#include "ha-daemon/core/session_report.hpp"
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <map>
-#include <random>
-#include <set>
+// BFD sessions between hosts of which every port can reach every other one.
+#include "ha_sessions_world.hpp"
 
 namespace openipoib::ha
 {
@@ -16,142 +9,8 @@ namespace
 
 using namespace std::chrono_literals;
 
-constexpr Time every = 20ms;
-constexpr Time latency = 200us;
-
-io::Bytes address(unsigned host, Side side)
+class HaSessions : public SessionsWorld
 {
-    io::Bytes out(16);
-    out[0] = 0xFE;
-    out[1] = 0x80;
-    out[14] = static_cast<std::uint8_t>(host);
-    out[15] = static_cast<std::uint8_t>(side);
-    return out;
-}
-
-struct Packet {
-    unsigned from = 0;
-    Side by = Side::primary;
-    Side to = Side::primary;
-    std::array<std::uint8_t, bfdPacketBytes> bytes{};
-};
-
-// Two hosts; each is at rest, runs, or is stopped for a while.
-class HaSessions : public testing::Test
-{
-  protected:
-    struct Host {
-        Sessions sessions;
-        std::vector<Packet> waiting; // it has not read them yet
-        Time stoppedUntil{};
-        bool dead = false;
-        std::array<bool, 2> everCutOff{};
-        std::array<Time, 2> cutOffAt{};
-    };
-
-    std::mt19937 random{7};
-    std::vector<Host> hosts;
-    std::multimap<Time, Packet> wire;
-    Time now{10s};
-    // Whether a packet of this host by this side to that side is lost
-    std::function<bool(const Packet &)> loses = [](const Packet &) { return false; };
-
-    Host host(unsigned number)
-    {
-        const SessionPolicy policy{
-            .peers = {address(1 - number, Side::primary), address(1 - number, Side::secondary)},
-            .times = {.every = every, .multiplier = 3}};
-        Host out{.sessions = Sessions(policy, [this] { return random(); }), .waiting = {}};
-        out.sessions.watch({{1, 2}}, now);
-        return out;
-    }
-    void SetUp() override
-    {
-        hosts.push_back(host(0));
-        hosts.push_back(host(1));
-    }
-
-    void send(unsigned from, const Sessions::One &one, const BfdPacket &packet)
-    {
-        const Packet out{from, one.side, static_cast<Side>(one.peer), writeBfdPacket(packet)};
-        if (!loses(out))
-            wire.emplace(now + latency + Time(random() % 300), out);
-    }
-    void serve(unsigned number)
-    {
-        Host &one = hosts[number];
-        for (const auto &packet : std::exchange(one.waiting, {}))
-            one.sessions.receive(packet.to, address(packet.from, packet.by), 255, packet.bytes,
-                                 now);
-        one.sessions.advance(now, [&](const Sessions::One &session, const BfdPacket &packet) {
-            send(number, session, packet);
-        });
-        for (const Side side : {Side::primary, Side::secondary}) {
-            const auto at = static_cast<std::size_t>(side);
-            if (one.sessions.isCutOff(side) && !one.everCutOff[at])
-                one.cutOffAt[at] = now;
-            one.everCutOff[at] = one.everCutOff[at] || one.sessions.isCutOff(side);
-        }
-    }
-    void run(Time time)
-    {
-        const Time end = now + time;
-        for (;;) {
-            Time next = end;
-            if (!wire.empty())
-                next = std::min(next, wire.begin()->first);
-            for (const auto &one : hosts)
-                if (const auto due = one.sessions.next(); due && !one.dead)
-                    next = std::min(next, std::max(*due, one.stoppedUntil));
-            now = std::max(now, next);
-            if (now >= end)
-                break;
-            std::array<bool, 2> called{};
-            while (!wire.empty() && wire.begin()->first <= now) {
-                const Packet packet = wire.begin()->second;
-                wire.erase(wire.begin());
-                hosts[1 - packet.from].waiting.push_back(packet);
-                called[1 - packet.from] = true;
-            }
-            for (unsigned number = 0; number < hosts.size(); ++number) {
-                Host &one = hosts[number];
-                const auto due = one.sessions.next();
-                if (!one.dead && now >= one.stoppedUntil &&
-                    (called[number] || (due && now >= *due)))
-                    serve(number);
-            }
-        }
-        now = end;
-    }
-    // As at the start of the test: all is well, and nothing was ever wrong.
-    void settle()
-    {
-        run(5s);
-        for (auto &one : hosts) {
-            for (const auto &session : one.sessions.all())
-                ASSERT_TRUE(session.session.up());
-            one.everCutOff = {};
-        }
-    }
-    [[nodiscard]] bool ever(unsigned number, Side side) const
-    {
-        return hosts[number].everCutOff[static_cast<std::size_t>(side)];
-    }
-    [[nodiscard]] bool nobodyEver() const
-    {
-        return !ever(0, Side::primary) && !ever(0, Side::secondary) && !ever(1, Side::primary) &&
-               !ever(1, Side::secondary);
-    }
-    [[nodiscard]] Time took(unsigned number, Side side, Time from) const
-    {
-        return hosts[number].cutOffAt[static_cast<std::size_t>(side)] - from;
-    }
-    void loseAt(unsigned number, Side side, bool out, bool in)
-    {
-        loses = [=](const Packet &packet) {
-            return packet.from == number ? out && packet.by == side : in && packet.to == side;
-        };
-    }
 };
 
 TEST_F(HaSessions, AllPairsOfPortsComeUp)
@@ -182,7 +41,7 @@ TEST_F(HaSessions, ASilentPortIsNoticedInTime)
         EXPECT_FALSE(ever(1, Side::primary)); // it has nobody to turn to
         EXPECT_FALSE(ever(1, Side::secondary));
         all.push_back(took(0, Side::primary, from));
-        loses = [](const Packet &) { return false; };
+        loses = [](const SessionsPacket &) { return false; };
     }
     std::ranges::sort(all);
     EXPECT_LE(all[all.size() / 2], 75ms);
@@ -205,7 +64,7 @@ TEST_F(HaSessions, AFaultInOneDirectionIsNoticedByItsPort)
         EXPECT_FALSE(ever(0, Side::secondary)) << round;
         EXPECT_FALSE(ever(1, Side::primary)) << round;
         EXPECT_FALSE(ever(1, Side::secondary)) << round;
-        loses = [](const Packet &) { return false; };
+        loses = [](const SessionsPacket &) { return false; };
     }
     std::ranges::sort(all);
     EXPECT_LE(all[all.size() / 2], 90ms);
@@ -218,7 +77,7 @@ TEST_F(HaSessions, WhenTheOtherIsLostAsWellNeitherIsWorse)
     loseAt(0, Side::primary, true, true);
     run(200ms);
     EXPECT_TRUE(hosts[0].sessions.isCutOff(Side::primary));
-    loses = [](const Packet &) { return true; };
+    loses = [](const SessionsPacket &) { return true; };
     run(200ms);
     EXPECT_FALSE(hosts[0].sessions.isCutOff(Side::primary));
     EXPECT_FALSE(hosts[0].sessions.isCutOff(Side::secondary));
@@ -254,7 +113,9 @@ TEST_F(HaSessions, ASessionThatIsSwitchedOffIsNoFault)
         if (one.peer == 0)
             send(1, one, packet);
     });
-    loses = [](const Packet &packet) { return packet.from == 1 && packet.to == Side::primary; };
+    loses = [](const SessionsPacket &packet) {
+        return packet.from == 1 && packet.to == Side::primary;
+    };
     run(10s);
     EXPECT_FALSE(ever(0, Side::primary));
 }
@@ -301,7 +162,7 @@ TEST_F(HaSessions, ALongStopMovesNobody)
 TEST_F(HaSessions, LostPacketsMoveNobody)
 {
     settle();
-    loses = [this](const Packet &) { return random() % 400 == 0; };
+    loses = [this](const SessionsPacket &) { return random() % 400 == 0; };
     run(600s);
     EXPECT_TRUE(nobodyEver());
     std::uint64_t missed = 0;
@@ -331,7 +192,7 @@ TEST_F(HaSessions, WhenSwitchesPartOneOfBothMoves)
         hosts[1].sessions.setActive(Side::secondary);
         settle();
         const Time from = now;
-        loses = [](const Packet &packet) { return packet.by != packet.to; };
+        loses = [](const SessionsPacket &packet) { return packet.by != packet.to; };
         Time first{};
         for (; now < from + 1s; run(1ms))
             for (const unsigned number : {0U, 1U}) {
@@ -346,7 +207,7 @@ TEST_F(HaSessions, WhenSwitchesPartOneOfBothMoves)
         EXPECT_LE(first, 90ms);
         // The other one has seen that, and stays.
         EXPECT_FALSE(ever(0, Side::primary) && ever(1, Side::secondary));
-        loses = [](const Packet &) { return false; };
+        loses = [](const SessionsPacket &) { return false; };
         wire.clear();
     }
     EXPECT_EQ(moved[0] + moved[1], 20U);
@@ -361,11 +222,11 @@ TEST_F(HaSessions, IfThePeerCannotMoveTheOtherOneDoes)
         SetUp();
         hosts[1].sessions.setActive(Side::secondary);
         settle();
-        loses = [](const Packet &packet) { return packet.by != packet.to; };
+        loses = [](const SessionsPacket &packet) { return packet.by != packet.to; };
         run(500ms);
         EXPECT_TRUE(ever(0, Side::primary));
         EXPECT_TRUE(ever(1, Side::secondary));
-        loses = [](const Packet &) { return false; };
+        loses = [](const SessionsPacket &) { return false; };
     }
 }
 
@@ -387,7 +248,7 @@ TEST_F(HaSessions, AFaultThatIsThereAtTheStartIsNoticed)
     EXPECT_FALSE(ever(0, Side::primary));
     run(4s);
     EXPECT_TRUE(ever(0, Side::primary));
-    loses = [](const Packet &) { return false; };
+    loses = [](const SessionsPacket &) { return false; };
     run(3s);
     EXPECT_FALSE(hosts[0].sessions.isCutOff(Side::primary));
 }
