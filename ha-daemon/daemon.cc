@@ -406,9 +406,6 @@ void Daemon::look(Managed &one)
 {
     const Leisure leisure;
     const Time begin = now();
-    if (one.unsaved)
-        save(one, false);
-    one.unsaved = false;
     if (begin >= refreshAt_ || !one.pair.started() || linksChanged_) {
         ports_.refresh();
         refreshAt_ = begin + refreshEvery;
@@ -474,11 +471,9 @@ void Daemon::deliver(Managed &one, const Event &event)
 
 void Daemon::perform(Managed &one, const Action &action)
 {
-    if (const auto *keep = std::get_if<Save>(&action)) {
-        one.unsaved = keep->canWait;
-        if (!keep->canWait)
-            save(one, false);
-    } else if (const auto *batch = std::get_if<Batch>(&action)) {
+    if (std::holds_alternative<Save>(action))
+        save(one, false);
+    else if (const auto *batch = std::get_if<Batch>(&action)) {
         std::optional<Leisure> leisure;
         if (!batch->urgent)
             leisure.emplace();

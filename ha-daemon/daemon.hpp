@@ -57,8 +57,7 @@ class Daemon
         std::map<std::uint16_t, Memberships> memberships; // of each lane
         Greeter greeter;
         bool look = true;
-        bool unsaved = false; // the journal, until the next look
-        bool lost = false;    // messages, since the last look
+        bool lost = false; // messages, since the last look
 
         [[nodiscard]] std::string file() const { return nameOf(names) + ".json"; }
     };

@@ -67,7 +67,6 @@ using Event = std::variant<Seen, LinkChanged, PortChanged, ReachChanged, BatchDo
 
 // Keep the journal.
 struct Save {
-    bool canWait = false; // until everything is read anew
 };
 
 // Change the kernel, in this order, at once. A step that fails does not keep the
@@ -96,7 +95,7 @@ struct Look {
 struct Notify {
     Side active = Side::primary;
     std::string cause;
-    Time took{};            // since the kernel spoke
+    Time took{};            // since the kernel spoke; 0: not known, another daemon began it
     std::size_t failed = 0; // changes
 };
 

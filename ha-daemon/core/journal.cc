@@ -71,6 +71,7 @@ std::string writeJournal(const Journal &journal)
                       {"active", journal.active == Side::primary ? "primary" : "secondary"},
                       {"clean", journal.clean},
                       {"moves", journal.moves},
+                      {"cause", journal.cause},
                       {"guards", journal.guards},
                       {"lanes", std::move(lanes)}};
     return all.dump() + "\n";
@@ -88,6 +89,7 @@ try {
     journal.active = active == "primary" ? Side::primary : Side::secondary;
     journal.clean = all.at("clean").get<bool>();
     journal.moves = all.at("moves").get<std::uint64_t>();
+    journal.cause = all.value("cause", "");
     journal.guards = all.value("guards", Journal::Guards());
     for (const auto &from : all.at("lanes")) {
         Journal::Entry entry;

@@ -29,6 +29,7 @@ struct Journal {
     // It ended when all was well: what is missing now was removed by somebody.
     bool clean = false;
     std::uint64_t moves = 0;
+    std::string cause; // of a move that nobody has been notified of; "": there is none
     std::vector<Entry> lanes;
     Guards guards;
 

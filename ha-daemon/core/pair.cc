@@ -243,6 +243,7 @@ void Pair::succeed(const Journal &journal)
 {
     active_ = journal.active;
     moveCount_ = journal.moves;
+    untold_ = journal.cause;
     guards_ = journal.guards;
     for (const auto &entry : journal.lanes) {
         LaneState &lane = lanes_[entry.child];
@@ -480,6 +481,7 @@ void Pair::move(Side to, const std::string &cause)
     phase_ = Phase::turning;
     held_ = false;
     waiting_.clear();
+    untold_.clear();
     announceAt_.reset();
     ++moveCount_;
     moves_.push_back({.to = to, .cause = cause, .event = at_, .decided = now_});

@@ -185,6 +185,7 @@ class Pair
     bool addressed_ = false; // peers have to be told where the addresses are
     bool held_ = false;      // switched by hand: no failback
     std::string waiting_;    // why nothing is done about a failure
+    std::string untold_;     // the cause of a move that another daemon began; "": there is none
     std::deque<Move> moves_;
     std::uint64_t moveCount_ = 0;
     std::deque<Decision> decisions_;

@@ -22,6 +22,7 @@ Journal Pair::journal(bool ending) const
     Journal out{.active = active_,
                 .clean = ending && started(),
                 .moves = moveCount_,
+                .cause = isMoving(phase_) ? moves_.back().cause : untold_,
                 .lanes = {},
                 .guards = ending ? Journal::Guards() : guards_};
     for (const auto &[child, lane] : lanes_) {

@@ -4,6 +4,7 @@
 #include "ha-daemon/core/plan.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace openipoib::ha
 {
@@ -213,6 +214,10 @@ void Pair::settle()
         announcements_ = 0;
         announceAgain();
     }
+    if (!untold_.empty() && health_[active_].good()) {
+        act(Notify{active_, std::exchange(untold_, {}), {}, 0});
+        act(Save{});
+    }
 }
 
 void Pair::noteTurned()
@@ -230,7 +235,7 @@ void Pair::noteMoved()
 void Pair::finishMove()
 {
     addressed_ = false;
-    act(Save{.canWait = true});
+    act(Save{}); // who is notified must not learn of a move that the next daemon takes back
     act(Look{});
     const Move &last = moves_.back();
     act(Notify{last.to, last.cause, last.moved - last.event, last.failed});

@@ -14,8 +14,8 @@ struct PairProbe {
         std::string out;
         const auto add = [&](const auto &...values) { ((out += text(values), out += ' '), ...); };
         add(static_cast<int>(pair.phase_), pair.active_, pair.busy_, pair.turns_, pair.addressed_,
-            pair.held_, pair.waiting_, !!pair.announceAt_, !!pair.decideAt_, pair.guards_.size(),
-            pair.journal_.has_value());
+            pair.held_, pair.waiting_, pair.untold_, !!pair.announceAt_, !!pair.decideAt_,
+            pair.guards_.size(), pair.journal_.has_value());
         for (const Side side : {Side::primary, Side::secondary})
             add(pair.health_[side].good(), now - pair.health_[side].since() < 1s,
                 std::min(pair.health_[side].failures(), 2u), pair.port_[side], pair.reach_[side]);
@@ -93,7 +93,6 @@ std::string State::print() const
         out += std::to_string(count) + ".";
     out += world.isLost() ? "l" : "";
     out += world.isLooking() ? "r" : "";
-    out += world.isUnsaved() ? "u" : "";
     out += ended ? "e" : "";
     return out + (world.pair ? PairProbe::of(*world.pair, world.now) : "dead");
 }

@@ -211,7 +211,7 @@ class World
             journal = readJournal(saved).value();
         pair.emplace(policy, journal);
         queue_.clear();
-        lost_ = looking_ = unsaved_ = false;
+        lost_ = looking_ = false;
         for (const Side side : {Side::primary, Side::secondary})
             tell(PortChanged{side, kernel.port[side]});
         look();
@@ -267,7 +267,6 @@ class World
     [[nodiscard]] const std::deque<Event> &pending() const { return queue_; }
     [[nodiscard]] bool isLost() const { return lost_; }
     [[nodiscard]] bool isLooking() const { return looking_; }
-    [[nodiscard]] bool isUnsaved() const { return unsaved_; }
     // What the daemon has wanted to read, messages first
     void read()
     {
@@ -288,8 +287,6 @@ class World
     {
         if (!pair)
             return;
-        if (unsaved_)
-            save();
         // What a port is like is asked for before a loss is forgotten.
         if (lost_)
             for (const Side side : {Side::primary, Side::secondary})
@@ -361,11 +358,9 @@ class World
   private:
     void perform(const Action &action)
     {
-        if (const auto *keep = std::get_if<Save>(&action)) {
-            unsaved_ = true;
-            if (!keep->canWait)
-                save();
-        } else if (const auto *batch = std::get_if<Batch>(&action))
+        if (std::holds_alternative<Save>(action))
+            saved = writeJournal(pair->journal(false));
+        else if (const auto *batch = std::get_if<Batch>(&action))
             perform(*batch);
         else if (const auto *announce = std::get_if<Announce>(&action))
             perform(*announce);
@@ -375,11 +370,6 @@ class World
             notified.push_back(*moved);
         else
             said.push_back(std::get<Say>(action));
-    }
-    void save()
-    {
-        unsaved_ = false;
-        saved = writeJournal(pair->journal(false));
     }
     void perform(const Announce &announce)
     {
@@ -422,7 +412,6 @@ class World
     std::deque<Event> queue_;
     bool lost_ = false;
     bool looking_ = false;
-    bool unsaved_ = false; // the journal, until everything is read
 };
 
 } // namespace openipoib::ha
