@@ -9,11 +9,8 @@
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
 #include <nlohmann/json.hpp>
-#include <poll.h>
 #include <signal.h>
-#include <sys/signalfd.h>
 #include <systemd/sd-daemon.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -30,23 +27,7 @@ using namespace std::chrono_literals;
 // when the peers wait for answers.
 constexpr Time patience = 20ms;
 constexpr Time refreshEvery = 10s;
-constexpr Time longest = 60s;
 constexpr unsigned readings = 5; // until links stop changing meanwhile
-
-io::Result<io::UniqueFd> openSignals()
-{
-    sigset_t set;
-    ::sigemptyset(&set);
-    ::sigaddset(&set, SIGTERM);
-    ::sigaddset(&set, SIGINT);
-    ::sigaddset(&set, SIGHUP);
-    if (::sigprocmask(SIG_BLOCK, &set, nullptr) < 0)
-        return io::systemFail("signals");
-    io::UniqueFd fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-    if (!fd)
-        return io::systemFail("signals");
-    return fd;
-}
 
 // RTM_DELLINK as well
 std::optional<netlink::Link> linkOf(const nlmsghdr *message)
@@ -61,11 +42,15 @@ std::optional<netlink::Link> linkOf(const nlmsghdr *message)
 
 } // namespace
 
-Daemon::Daemon(Options options, RunFolder folder, Kernel kernel, netlink::Monitor monitor,
-               Announcer announcer, Prober prober, ControlServer control, io::UniqueFd signals)
-    : options_(std::move(options)), folder_(std::move(folder)), kernel_(std::move(kernel)),
-      monitor_(std::move(monitor)), announcer_(std::move(announcer)), prober_(std::move(prober)),
-      control_(std::move(control)), signals_(std::move(signals))
+Daemon::Daemon(Options options, RunFolder folder, io::EventLoop events, Kernel kernel,
+               netlink::Monitor monitor, Announcer announcer, Prober prober)
+    : options_(std::move(options)), folder_(std::move(folder)), events_(std::move(events)),
+      kernel_(std::move(kernel)), monitor_(std::move(monitor)), announcer_(std::move(announcer)),
+      prober_(std::move(prober)), notifier_(events_), ports_(events_, [this] {
+          at_ = now();
+          for (auto &one : pairs_)
+              notePorts(one);
+      })
 {
 }
 
@@ -74,9 +59,9 @@ io::Result<std::unique_ptr<Daemon>> Daemon::open(const Options &options)
     auto folder = RunFolder::take(options.runFolder);
     if (!folder)
         return std::unexpected(folder.error());
-    auto signals = openSignals();
-    if (!signals)
-        return std::unexpected(signals.error());
+    auto events = io::EventLoop::open();
+    if (!events)
+        return std::unexpected(events.error());
     // Before anything is read: nothing is missed in between.
     auto monitor = netlink::Monitor::open();
     if (!monitor)
@@ -90,16 +75,59 @@ io::Result<std::unique_ptr<Daemon>> Daemon::open(const Options &options)
     auto prober = Prober::open(options.configuration.targetAddresses());
     if (!prober)
         return std::unexpected(prober.error());
-    auto control = ControlServer::open(options.runFolder + "/" + controlName);
-    if (!control)
-        return std::unexpected(control.error());
-    std::unique_ptr<Daemon> daemon(new Daemon(
-        options, std::move(*folder), std::move(*kernel), std::move(*monitor), std::move(*announcer),
-        std::move(*prober), std::move(*control), std::move(*signals)));
+    std::unique_ptr<Daemon> daemon(new Daemon(options, std::move(*folder), std::move(*events),
+                                              std::move(*kernel), std::move(*monitor),
+                                              std::move(*announcer), std::move(*prober)));
+    if (const auto attached = daemon->attach(); !attached)
+        return std::unexpected(attached.error());
     for (const auto &pair : options.configuration.pairs)
         if (const auto added = daemon->add(pair); !added)
             return std::unexpected(added.error());
     return daemon;
+}
+
+io::Result<io::EventSource> Daemon::watch(int fd, std::function<void()> handler)
+{
+    return events_.watch(fd, EPOLLIN, [this, handler = std::move(handler)](std::uint32_t) {
+        at_ = now();
+        handler();
+    });
+}
+
+// Signals first: threads inherit that they are blocked.
+io::Result<void> Daemon::attach()
+{
+    const auto end = [this] { events_.end(); };
+    auto timer = events_.timer([] {});
+    if (!timer)
+        return std::unexpected(timer.error());
+    timer_ = std::move(*timer);
+    io::Result<io::EventSource> sources[] = {
+        events_.signal(SIGTERM, end),
+        events_.signal(SIGINT, end),
+        events_.signal(SIGHUP, [this] { onHangup(); }),
+        watch(monitor_.fd(), [this] { readMonitor(); }),
+        events_.afterwards([this] { settle(); }),
+    };
+    for (auto &source : sources) {
+        if (!source)
+            return std::unexpected(source.error());
+        sources_.push_back(std::move(*source));
+    }
+    const auto attached = attachProber();
+    return attached ? listen() : attached;
+}
+
+io::Result<void> Daemon::attachProber()
+{
+    proberSources_.clear();
+    for (const int fd : prober_.fds()) {
+        auto source = watch(fd, [this] { hearTargets(); });
+        if (!source)
+            return std::unexpected(source.error());
+        proberSources_.push_back(std::move(*source));
+    }
+    return {};
 }
 
 // Errors: those of startSessions(); it is there all the same.
@@ -150,7 +178,10 @@ void Daemon::reload()
         return;
     }
     options_.configuration = std::move(*wanted);
+    proberSources_.clear();
     prober_ = std::move(*prober);
+    if (const auto attached = attachProber(); !attached)
+        sayAll(Severity::warning, "targets are not heard: " + attached.error().text());
     const auto &pairs = options_.configuration.pairs;
     const auto isWanted = [&](const Managed &one) {
         return std::ranges::find(pairs, one.names, &PairConfiguration::names) != pairs.end();
@@ -171,17 +202,13 @@ void Daemon::reload()
     sayAll(Severity::info, "the configuration has been read again");
 }
 
-bool Daemon::obeySignals()
+void Daemon::onHangup()
 {
-    signalfd_siginfo signal{};
-    while (::read(signals_.get(), &signal, sizeof signal) == sizeof signal) {
-        if (signal.ssi_signo != SIGHUP || !options_.reread)
-            return false;
-        sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%lld", static_cast<long long>(now().count()));
-        reload();
-        sd_notify(0, "READY=1");
-    }
-    return true;
+    if (!options_.reread)
+        return events_.end();
+    sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%lld", static_cast<long long>(now().count()));
+    reload();
+    sd_notify(0, "READY=1");
 }
 
 Time Daemon::now() const
@@ -189,47 +216,24 @@ Time Daemon::now() const
     return std::chrono::duration_cast<Time>(std::chrono::steady_clock::now().time_since_epoch());
 }
 
-// Milliseconds until something has to be done, whatever happens
-int Daemon::timeout() const
+// When something has to be done, whatever happens; nullopt: nothing
+std::optional<Time> Daemon::wake() const
 {
-    Time until = now() + (watchdog_ != Time{} ? watchdog_ : longest);
-    for (const auto &one : pairs_) {
-        for (const auto &wake : {one.pair.wake(), one.targets.next()})
-            if (wake)
-                until = std::min(until, *wake);
-        if (one.look)
-            return 0;
-    }
-    for (const auto &wake : {lookAt_, control_.wake(), notifier_.wake()})
+    std::optional<Time> first;
+    const auto consider = [&](const std::optional<Time> &wake) {
         if (wake)
-            until = std::min(until, *wake);
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - now());
-    return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
-}
-
-// The descriptors at which something has come
-io::Result<std::vector<int>> Daemon::wait()
-{
-    std::vector<pollfd> polled{{signals_.get(), POLLIN, 0}, {monitor_.fd(), POLLIN, 0}};
-    for (const int fd : prober_.fds())
-        polled.push_back({fd, POLLIN, 0});
-    for (const int fd : ports_.fds())
-        polled.push_back({fd, POLLIN, 0});
-    for (const int fd : notifier_.fds())
-        polled.push_back({fd, POLLIN, 0});
-    for (const auto &one : pairs_)
-        if (one.sessions)
-            polled.push_back({one.sessions->fd(), POLLIN, 0});
-    for (const pollfd &one : control_.polled())
-        polled.push_back(one);
-    if (::poll(polled.data(), polled.size(), timeout()) < 0 && errno != EINTR)
-        return io::systemFail("poll");
-    at_ = now();
-    std::vector<int> ready;
-    for (const auto &one : polled)
-        if (one.revents)
-            ready.push_back(one.fd);
-    return ready;
+            first = std::min(first.value_or(Time::max()), *wake);
+    };
+    for (const auto &one : pairs_) {
+        consider(one.pair.wake());
+        consider(one.targets.next());
+        if (one.look)
+            consider(Time{});
+    }
+    consider(lookAt_);
+    consider(control_->wake());
+    consider(notifier_.wake());
+    return first;
 }
 
 void Daemon::begin()
@@ -245,23 +249,11 @@ void Daemon::begin()
 io::Result<void> Daemon::run()
 {
     begin();
-    std::uint64_t watchdog = 0;
-    if (sd_watchdog_enabled(0, &watchdog) > 0)
-        watchdog_ = Time(watchdog / 2);
+    events_.feedWatchdog();
     sd_notify(0, "READY=1");
-    for (;;) {
-        // Words can wait as long as that.
-        if (!lookAt_)
-            speak();
-        const auto ready = wait();
-        if (!ready)
-            return std::unexpected(ready.error());
-        if (!obeySignals())
-            break;
-        serve(*ready);
-        if (watchdog_ != Time{})
-            sd_notify(0, "WATCHDOG=1");
-    }
+    settle();
+    if (const auto done = events_.run(); !done)
+        return done;
     sd_notify(0, "STOPPING=1");
     for (auto &one : pairs_)
         dismiss(one);
@@ -269,24 +261,23 @@ io::Result<void> Daemon::run()
     return {};
 }
 
-void Daemon::serve(const std::vector<int> &ready)
+void Daemon::settle()
 {
-    const auto isReady = [&](int fd) { return std::ranges::find(ready, fd) != ready.end(); };
-    for (const int fd : ports_.fds())
-        if (isReady(fd))
-            ports_.receive(fd);
-    if (std::ranges::any_of(prober_.fds(), isReady))
-        hearTargets();
-    hearSessions(isReady);
+    at_ = now();
     for (auto &one : pairs_)
         notePorts(one);
-    if (isReady(monitor_.fd()))
-        readMonitor();
-    serveClients(isReady);
+    control_->expire();
     tick();
     lookWhereAsked();
     collectNotified();
     tellSessions();
+    // Words can wait as long as that.
+    if (!lookAt_)
+        speak();
+    if (const auto next = wake())
+        timer_.setTime(io::EventSource::Time(*next));
+    else
+        timer_.stop();
 }
 
 void Daemon::collectNotified()
@@ -524,7 +515,7 @@ void Daemon::speak()
         const nlohmann::json line = {{"primary", names[Side::primary]},
                                      {"secondary", names[Side::secondary]},
                                      {"text", what.text}};
-        control_.tell(lineOf(line));
+        control_->tell(lineOf(line));
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 // The loop that joins the core to the kernel: everything but BFD sessions in one thread,
-// nothing waits but poll().
+// nothing waits but the loop.
 #pragma once
 
 #include "ha-daemon/configuration.hpp"
@@ -17,10 +17,11 @@
 #include "ha-daemon/linux/run_folder.hpp"
 #include "ha-daemon/linux/session_runner.hpp"
 #include "ha-daemon/request.hpp"
+#include "io/event_loop.hpp"
 #include "netlink/monitor.hpp"
 
-#include <deque>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -53,7 +54,8 @@ class Daemon
         Names names;
         Pair pair;
         Targets targets;
-        std::unique_ptr<SessionRunner> sessions{};        // none: nobody is probed
+        std::unique_ptr<SessionRunner> sessions{}; // none: nobody is probed
+        io::EventSource sessionsSource{};
         std::map<std::uint16_t, Memberships> memberships; // of each lane
         Greeter greeter;
         bool look = true;
@@ -62,21 +64,24 @@ class Daemon
         [[nodiscard]] std::string file() const { return nameOf(names) + ".json"; }
     };
 
-    Daemon(Options options, RunFolder folder, Kernel kernel, netlink::Monitor monitor,
-           Announcer announcer, Prober prober, ControlServer control, io::UniqueFd signals);
+    Daemon(Options options, RunFolder folder, io::EventLoop events, Kernel kernel,
+           netlink::Monitor monitor, Announcer announcer, Prober prober);
 
     [[nodiscard]] Time now() const;
-    [[nodiscard]] int timeout() const;
+    [[nodiscard]] std::optional<Time> wake() const;
+    // Have @handler called when something comes at @fd.
+    [[nodiscard]] io::Result<io::EventSource> watch(int fd, std::function<void()> handler);
+    [[nodiscard]] io::Result<void> attach();
+    [[nodiscard]] io::Result<void> attachProber();
+    [[nodiscard]] io::Result<void> listen();
     void begin();
     [[nodiscard]] io::Result<void> add(const PairConfiguration &wanted);
     void change(Managed &one, const PairConfiguration &wanted);
     void dismiss(Managed &one);
-    // False: to end.
-    [[nodiscard]] bool obeySignals();
+    void onHangup();
     void reload();
-    [[nodiscard]] io::Result<std::vector<int>> wait();
-    void serve(const std::vector<int> &ready);
-    void serveClients(const std::function<bool(int)> &isReady);
+    // What follows from events, once they are handled, or from the time.
+    void settle();
     void readMonitor();
     void onLink(const netlink::Link &link, bool gone);
     void notePorts(Managed &one);
@@ -84,7 +89,7 @@ class Daemon
     void askTargets(Managed &one);
     void hearTargets();
     [[nodiscard]] io::Result<void> startSessions(Managed &one, const SessionPolicy &policy);
-    void hearSessions(const std::function<bool(int)> &isReady);
+    void hearSessions(Managed &one);
     void tellSessions();
     [[nodiscard]] std::string whyUnreached(const Managed &one, Side side) const;
     void lookWhereAsked();
@@ -106,20 +111,22 @@ class Daemon
 
     Options options_;
     RunFolder folder_;
+    io::EventLoop events_;
     Kernel kernel_;
     netlink::Monitor monitor_;
     Announcer announcer_;
     Prober prober_;
-    ControlServer control_;
-    io::UniqueFd signals_;
+    std::vector<io::EventSource> proberSources_;
+    std::vector<io::EventSource> sources_; // those that stay
+    io::EventSource timer_;
+    std::unique_ptr<ControlServer> control_;
     Notifier notifier_;
     Ports ports_;
-    std::deque<Managed> pairs_;
+    std::list<Managed> pairs_;
     // What is to be said once everything has been done, and of which pair: nothing waits
     // for those who listen.
     std::vector<std::pair<Names, Say>> said_;
-    Time watchdog_{}; // how often systemd wants a word; 0: never
-    Time at_{};       // when the kernel spoke last
+    Time at_{}; // when the kernel spoke last
     bool linksChanged_ = false;
     std::optional<Time> lookAt_; // for changes that can wait a moment
     Time refreshAt_{};

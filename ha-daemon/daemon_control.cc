@@ -10,17 +10,17 @@
 namespace openipoib::ha
 {
 
-void Daemon::serveClients(const std::function<bool(int)> &isReady)
+io::Result<void> Daemon::listen()
 {
-    control_.expire(now());
-    for (const pollfd &one : control_.polled()) {
-        if (!isReady(one.fd))
-            continue;
-        const auto done = control_.receive(
-            one.fd, now(), [this](const auto &question) { return answer(question); });
-        if (!done)
-            sayAll(Severity::warning, done.error().text());
-    }
+    auto control = ControlServer::open(
+        events_, options_.runFolder + "/" + controlName,
+        {.answer = [this](const auto &question) { return answer(question); },
+         .now = [this] { return now(); },
+         .fail = [this](const io::Error &error) { sayAll(Severity::warning, error.text()); }});
+    if (!control)
+        return std::unexpected(control.error());
+    control_ = std::move(*control);
+    return {};
 }
 
 // With @mayLook what the interfaces got a moment ago is seen first, which takes time that only
@@ -46,6 +46,7 @@ std::map<std::string, nlohmann::json> Daemon::switchPairs(const Request &request
 std::optional<std::string> Daemon::answer(const ControlServer::Question &question)
 {
     const Leisure leisure;
+    at_ = now();
     const auto refuse = [](const std::string &why) { return lineOf({{"error", why}}); };
     const auto request = readRequest(question.command);
     if (!request)

@@ -11,33 +11,35 @@ io::Result<void> Daemon::startSessions(Managed &one, const SessionPolicy &policy
 {
     if (one.sessions && one.sessions->policy() == policy)
         return {};
+    one.sessionsSource = {};
     one.sessions.reset();
     if (policy.peers.empty())
         return {};
     auto runner = SessionRunner::start(policy);
     if (!runner)
         return std::unexpected(runner.error());
+    auto source = watch((*runner)->fd(), [this, &one] { hearSessions(one); });
+    if (!source)
+        return std::unexpected(source.error());
     one.sessions = std::move(*runner);
+    one.sessionsSource = std::move(*source);
     return {};
 }
 
-void Daemon::hearSessions(const std::function<bool(int)> &isReady)
+void Daemon::hearSessions(Managed &one)
 {
-    for (auto &one : pairs_) {
-        if (!one.sessions || !isReady(one.sessions->fd()))
-            continue;
-        const SessionsReport before = one.sessions->report();
-        if (!one.sessions->receive()) {
-            say(one, {Severity::warning, "the BFD sessions have ended; a reload starts them"});
-            one.sessions.reset();
-            continue;
-        }
-        if (!isNews(before, one.sessions->report()))
-            continue;
-        for (const auto &text :
-             changes(before, one.sessions->report(), one.sessions->policy(), one.names))
-            say(one, {Severity::info, text});
+    const SessionsReport before = one.sessions->report();
+    if (!one.sessions->receive()) {
+        say(one, {Severity::warning, "the BFD sessions have ended; a reload starts them"});
+        one.sessionsSource = {};
+        one.sessions.reset();
+        return;
     }
+    if (!isNews(before, one.sessions->report()))
+        return;
+    for (const auto &text :
+         changes(before, one.sessions->report(), one.sessions->policy(), one.names))
+        say(one, {Severity::info, text});
 }
 
 // To which interfaces they belong

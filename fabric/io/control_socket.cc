@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include "io/control_socket.hpp"
 
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -17,7 +16,7 @@ namespace
 
 constexpr std::size_t longestRequest = 65536;
 constexpr std::size_t mostClients = 16;
-constexpr std::uint64_t clientMicroseconds = 10'000'000;
+constexpr auto clientPatience = std::chrono::seconds(10);
 
 io::Result<io::UniqueFd> listenAt(const std::string &path)
 {
@@ -44,19 +43,18 @@ io::Result<io::UniqueFd> listenAt(const std::string &path)
 } // namespace
 
 io::Result<std::unique_ptr<ControlSocket>>
-ControlSocket::open(sd_event *event, const std::string &path, Handler handler)
+ControlSocket::open(io::EventLoop &events, const std::string &path, Handler handler)
 {
     auto fd = listenAt(path);
     if (!fd)
         return std::unexpected(fd.error());
     std::unique_ptr<ControlSocket> control(
-        new ControlSocket(event, path, std::move(*fd), std::move(handler)));
-    sd_event_source *source = nullptr;
-    if (const int error =
-            sd_event_add_io(event, &source, control->fd_.get(), EPOLLIN, onListen, control.get());
-        error < 0)
-        return io::fail(-error, path);
-    control->source_.reset(source);
+        new ControlSocket(events, path, std::move(*fd), std::move(handler)));
+    auto source = events.watch(control->fd_.get(), EPOLLIN,
+                               [control = control.get()](std::uint32_t) { control->accept(); });
+    if (!source)
+        return io::fail(source.error().code, path);
+    control->source_ = std::move(*source);
     return control;
 }
 
@@ -65,48 +63,29 @@ ControlSocket::~ControlSocket()
     ::unlink(path_.c_str());
 }
 
-int ControlSocket::onListen(sd_event_source * /*source*/, int /*fd*/, std::uint32_t /*events*/,
-                            void *self)
-{
-    static_cast<ControlSocket *>(self)->accept();
-    return 0;
-}
-
 void ControlSocket::accept()
 {
     io::UniqueFd fd(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!fd || clients_.size() >= mostClients)
         return; // whoever is too many finds the connection closed
-    Client &client = clients_.emplace_back(Client{.owner = this, .fd = std::move(fd)});
-    sd_event_source *source = nullptr;
-    sd_event_source *timer = nullptr;
-    if (sd_event_add_io(event_, &source, client.fd.get(), EPOLLIN, onClient, &client) < 0 ||
-        sd_event_add_time_relative(event_, &timer, CLOCK_MONOTONIC, clientMicroseconds, 0, onLate,
-                                   &client) < 0) {
-        sd_event_source_unref(source);
+    Client &client = clients_.emplace_back(Client{.fd = std::move(fd)});
+    auto source = events_.watch(client.fd.get(), EPOLLIN, [this, &client](std::uint32_t events) {
+        onClient(client, events);
+    });
+    auto timer = events_.timer([this, &client] { remove(client); });
+    if (!source || !timer)
         return clients_.pop_back();
-    }
-    client.source.reset(source);
-    client.timer.reset(timer);
+    client.source = std::move(*source);
+    client.timer = std::move(*timer);
+    client.timer.setTime(std::chrono::steady_clock::now() + clientPatience);
 }
 
-int ControlSocket::onClient(sd_event_source * /*source*/, int /*fd*/, std::uint32_t events,
-                            void *data)
+void ControlSocket::onClient(Client &client, std::uint32_t events)
 {
-    Client &client = *static_cast<Client *>(data);
-    ControlSocket &self = *client.owner;
-    const bool isLeft = client.isAnswered ? (events & (EPOLLERR | EPOLLHUP)) == 0 && write(client)
-                                          : self.read(client);
+    const bool isLeft =
+        client.isAnswered ? (events & (EPOLLERR | EPOLLHUP)) == 0 && write(client) : read(client);
     if (!isLeft)
-        self.remove(client);
-    return 0;
-}
-
-int ControlSocket::onLate(sd_event_source * /*source*/, std::uint64_t /*usec*/, void *data)
-{
-    Client &client = *static_cast<Client *>(data);
-    client.owner->remove(client);
-    return 0;
+        remove(client);
 }
 
 bool ControlSocket::read(Client &client)
@@ -125,7 +104,7 @@ bool ControlSocket::read(Client &client)
     client.out = std::move(answer.text) + '\n';
     client.successor = std::move(answer.successor);
     client.isAnswered = true;
-    sd_event_source_set_io_events(client.source.get(), EPOLLOUT);
+    client.source.setEvents(EPOLLOUT);
     return write(client);
 }
 
@@ -141,7 +120,7 @@ bool ControlSocket::write(Client &client)
 
 void ControlSocket::remove(Client &client)
 {
-    client.source.reset();
+    client.source = {};
     if (client.isAnswered && client.out.empty() && client.successor)
         client.successor(std::move(client.fd));
     clients_.remove_if([&client](const Client &other) { return &other == &client; });

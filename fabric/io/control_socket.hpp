@@ -7,7 +7,7 @@
 #pragma once
 
 #include "io/error.hpp"
-#include "io/event.hpp"
+#include "io/event_loop.hpp"
 #include "io/unique_fd.hpp"
 
 #include <functional>
@@ -32,7 +32,7 @@ class ControlSocket
     // Listen at a path, for this user only. What a process that is gone has left
     // there is replaced. Errors: EADDRINUSE if one that is there listens.
     [[nodiscard]] static io::Result<std::unique_ptr<ControlSocket>>
-    open(sd_event *event, const std::string &path, Handler handler);
+    open(io::EventLoop &events, const std::string &path, Handler handler);
     ~ControlSocket();
     ControlSocket(const ControlSocket &) = delete;
     ControlSocket &operator=(const ControlSocket &) = delete;
@@ -41,34 +41,31 @@ class ControlSocket
 
   private:
     struct Client {
-        ControlSocket *owner;
         io::UniqueFd fd;
         std::string in{};
         std::string out{}; // what is left to be sent
         std::function<void(io::UniqueFd)> successor{};
         bool isAnswered = false;
-        EventSource source{};
-        EventSource timer{};
+        io::EventSource source{};
+        io::EventSource timer{};
     };
 
-    ControlSocket(sd_event *event, std::string path, io::UniqueFd fd, Handler handler)
-        : event_(event), path_(std::move(path)), fd_(std::move(fd)), handler_(std::move(handler))
+    ControlSocket(io::EventLoop &events, std::string path, io::UniqueFd fd, Handler handler)
+        : events_(events), path_(std::move(path)), fd_(std::move(fd)), handler_(std::move(handler))
     {
     }
-    static int onListen(sd_event_source *source, int fd, std::uint32_t events, void *self);
-    static int onClient(sd_event_source *source, int fd, std::uint32_t events, void *client);
-    static int onLate(sd_event_source *source, std::uint64_t usec, void *client);
     void accept();
+    void onClient(Client &client, std::uint32_t events);
     // False when the client is done with.
     [[nodiscard]] bool read(Client &client);
     [[nodiscard]] static bool write(Client &client);
     void remove(Client &client);
 
-    sd_event *event_;
+    io::EventLoop &events_;
     std::string path_;
     io::UniqueFd fd_;
     Handler handler_;
-    EventSource source_;
+    io::EventSource source_;
     std::list<Client> clients_;
 };
 

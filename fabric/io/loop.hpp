@@ -7,12 +7,13 @@
 #include "core/fabric.hpp"
 #include "io/control_socket.hpp"
 #include "io/error.hpp"
-#include "io/event.hpp"
+#include "io/event_loop.hpp"
 #include "io/fd_cable.hpp"
 #include "io/recorder.hpp"
 
 #include <deque>
 #include <memory>
+#include <vector>
 
 namespace openipoib::fabric
 {
@@ -39,27 +40,26 @@ class Loop
 
   private:
     struct Line {
-        Loop *loop;
         std::unique_ptr<FdCable> cable;
         std::size_t number;
-        EventSource source;
+        io::EventSource source;
     };
 
-    explicit Loop(Fabric &fabric);
+    Loop(Fabric &fabric, io::EventLoop events);
     [[nodiscard]] ControlSocket::Answer answer(std::string_view request);
-    static int onLine(sd_event_source *source, int fd, std::uint32_t events, void *line);
-    static int onTimer(sd_event_source *source, std::uint64_t usec, void *loop);
-    static int onMendTimer(sd_event_source *source, std::uint64_t usec, void *loop);
-    [[nodiscard]] io::Result<EventSource> addTimer(sd_event_time_handler_t handler);
+    [[nodiscard]] io::Result<void> addTimers();
+    void onLine(Line &line, std::uint32_t events);
+    void mend();
     // After anything has happened: when to wake up, and for what.
     void arm();
 
     Fabric &fabric_;
     Control control_;
     Recorder recorder_;
-    Event event_;
-    EventSource timer_;
-    EventSource mendTimer_; // runs while devices of cables are down
+    io::EventLoop events_;
+    std::vector<io::EventSource> signals_;
+    io::EventSource timer_;
+    io::EventSource mendTimer_; // runs while devices of cables are down
     std::deque<Line> lines_;
     std::unique_ptr<ControlSocket> socket_;
 };

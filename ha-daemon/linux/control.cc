@@ -42,7 +42,8 @@ bool isRootOrSelf(const io::UniqueFd &fd)
 
 } // namespace
 
-io::Result<ControlServer> ControlServer::open(const std::string &path)
+io::Result<std::unique_ptr<ControlServer>> ControlServer::open(io::EventLoop &events,
+                                                               const std::string &path, Owner owner)
 {
     const auto address = addressOf(path);
     if (!address)
@@ -55,17 +56,14 @@ io::Result<ControlServer> ControlServer::open(const std::string &path)
     if (::bind(fd.get(), reinterpret_cast<const sockaddr *>(&*address), sizeof *address) < 0 ||
         ::chmod(path.c_str(), 0660) < 0 || ::listen(fd.get(), 8) < 0)
         return io::systemFail(path);
-    return ControlServer(std::move(fd));
-}
-
-std::vector<pollfd> ControlServer::polled() const
-{
-    std::vector<pollfd> all;
-    if (!acceptAt_)
-        all.push_back({listener_.get(), POLLIN, 0});
-    for (const auto &client : clients_)
-        all.push_back({client.fd.get(), client.out.empty() ? short{POLLIN} : short{POLLOUT}, 0});
-    return all;
+    std::unique_ptr<ControlServer> server(
+        new ControlServer(events, std::move(fd), std::move(owner)));
+    auto source = events.watch(server->listener_.get(), EPOLLIN,
+                               [server = server.get()](std::uint32_t) { server->accept(); });
+    if (!source)
+        return std::unexpected(source.error());
+    server->source_ = std::move(*source);
+    return server;
 }
 
 std::optional<Time> ControlServer::wake() const
@@ -77,32 +75,56 @@ std::optional<Time> ControlServer::wake() const
     return wake;
 }
 
-void ControlServer::expire(Time now)
+void ControlServer::expire()
 {
-    if (acceptAt_ && now >= *acceptAt_)
+    const Time now = owner_.now();
+    if (acceptAt_ && now >= *acceptAt_) {
         acceptAt_.reset();
+        source_.enable(true);
+    }
     std::erase_if(clients_, [now](const Client &client) {
         return !client.listens && !client.out.empty() && now >= client.taken + answerPatience;
     });
 }
 
-// The client that is not let in stays where it is, and so poll() would return at once.
-io::Result<void> ControlServer::accept(Time now)
+// The client that is not let in stays where it is, and the loop would find it at once.
+void ControlServer::accept()
 {
     io::UniqueFd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!fd) {
         if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED)
-            return {};
-        acceptAt_ = now + acceptPatience;
-        return io::systemFail("accept a client of the control socket");
+            return;
+        const io::Error error = io::systemFail("accept a client of the control socket").error();
+        acceptAt_ = owner_.now() + acceptPatience;
+        source_.enable(false);
+        return owner_.fail(error);
     }
     // The oldest of those who only ask, if there is one
     if (clients_.size() >= maxClients) {
         const auto asks = std::ranges::find(clients_, false, &Client::mayChange);
         clients_.erase(asks == clients_.end() ? clients_.begin() : asks);
     }
+    if (const auto added = add(std::move(fd)); !added)
+        owner_.fail(added.error());
+}
+
+io::Result<void> ControlServer::add(io::UniqueFd fd)
+{
+    const int number = fd.get();
+    auto source = events_.watch(number, EPOLLIN, [this, number](std::uint32_t) {
+        // The handler may tell listeners, but neither adds nor removes one.
+        std::erase_if(clients_, [=, this](Client &client) {
+            return client.fd.get() == number && !serve(client);
+        });
+    });
+    if (!source)
+        return std::unexpected(source.error());
     const bool mayChange = isRootOrSelf(fd);
-    clients_.push_back({.fd = std::move(fd), .mayChange = mayChange, .in = {}, .out = {}});
+    clients_.push_back({.fd = std::move(fd),
+                        .source = std::move(*source),
+                        .mayChange = mayChange,
+                        .in = {},
+                        .out = {}});
     return {};
 }
 
@@ -113,20 +135,25 @@ bool ControlServer::send(Client &client, Time now)
                                     client.out.size() - client.sent, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (sent < 0 && errno == EINTR)
             continue;
+        if (sent < 0 && errno == EAGAIN) {
+            client.source.setEvents(EPOLLOUT);
+            return true;
+        }
         if (sent < 0)
-            return errno == EAGAIN;
+            return false;
         client.sent += static_cast<std::size_t>(sent);
         client.taken = now;
     }
     client.out.clear();
     client.sent = 0;
+    client.source.setEvents(EPOLLIN);
     return client.listens;
 }
 
-bool ControlServer::serve(Client &client, Time now, const Handler &handler)
+bool ControlServer::serve(Client &client)
 {
     if (!client.out.empty())
-        return send(client, now);
+        return send(client, owner_.now());
     std::array<char, maxCommand> buffer{};
     const ssize_t got = ::recv(client.fd.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
@@ -137,7 +164,7 @@ bool ControlServer::serve(Client &client, Time now, const Handler &handler)
     const auto end = client.in.find('\n');
     if (end == std::string::npos)
         return client.in.size() < maxCommand;
-    auto answer = handler({client.in.substr(0, end), client.mayChange});
+    auto answer = owner_.answer({client.in.substr(0, end), client.mayChange});
     if (!answer) {
         client.listens = true;
         return true;
@@ -146,19 +173,8 @@ bool ControlServer::serve(Client &client, Time now, const Handler &handler)
                      ? std::move(*answer)
                      : "{\"error\":\"an answer of " + std::to_string(answer->size()) +
                            " bytes is longer than the daemon sends\"}\n";
-    client.taken = now;
-    return send(client, now);
-}
-
-io::Result<void> ControlServer::receive(int fd, Time now, const Handler &handler)
-{
-    if (fd == listener_.get())
-        return accept(now);
-    // The handler may tell listeners, but neither adds nor removes one.
-    std::erase_if(clients_, [&](Client &client) {
-        return client.fd.get() == fd && !serve(client, now, handler);
-    });
-    return {};
+    client.taken = owner_.now();
+    return send(client, client.taken);
 }
 
 void ControlServer::tell(const std::string &line)
@@ -173,6 +189,7 @@ void ControlServer::tell(const std::string &line)
         ::shutdown(client.fd.get(), SHUT_RDWR);
         client.out.clear();
         client.sent = 0;
+        client.source.setEvents(EPOLLIN);
     }
 }
 

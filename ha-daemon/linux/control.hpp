@@ -4,12 +4,11 @@
 #pragma once
 
 #include "ha-daemon/core/item.hpp"
-#include "io/error.hpp"
+#include "io/event_loop.hpp"
 #include "io/unique_fd.hpp"
 
-#include <poll.h>
-
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,26 +29,31 @@ class ControlServer
         std::string command;
         bool mayChange = false; // it comes from root, or from the user of this process
     };
-    // What to answer; nullopt: the caller wants to listen.
-    using Handler = std::function<std::optional<std::string>(const Question &question)>;
+    struct Owner {
+        // What to answer; nullopt: the caller wants to listen. It may tell() them.
+        std::function<std::optional<std::string>(const Question &question)> answer;
+        std::function<Time()> now;
+        // A client could not be let in, as there are no descriptors or no memory; the next try is
+        // at wake().
+        std::function<void(const io::Error &error)> fail;
+    };
 
     // For the user and the group of this process.
-    [[nodiscard]] static io::Result<ControlServer> open(const std::string &path);
+    [[nodiscard]] static io::Result<std::unique_ptr<ControlServer>>
+    open(io::EventLoop &events, const std::string &path, Owner owner);
 
-    [[nodiscard]] std::vector<pollfd> polled() const;
     // When expire() has to be called, whatever comes before; nullopt: not at all
     [[nodiscard]] std::optional<Time> wake() const;
     // Leave those who have not taken their answer for too long; hear of new clients again.
-    void expire(Time now);
-    // Something has happened at @fd. Errors: a client could not be let in, as there are no
-    // descriptors or no memory; the next try is at wake().
-    [[nodiscard]] io::Result<void> receive(int fd, Time now, const Handler &handler);
+    void expire();
     // To all listeners. Those who have not heard too much are left.
     void tell(const std::string &line);
+    [[nodiscard]] std::size_t clients() const { return clients_.size(); }
 
   private:
     struct Client {
         io::UniqueFd fd;
+        io::EventSource source;
         bool mayChange = false;
         std::string in;
         std::string out;      // what has yet to be sent
@@ -57,14 +61,21 @@ class ControlServer
         bool listens = false;
         Time taken{}; // when it has taken some of the answer
     };
-    explicit ControlServer(io::UniqueFd fd) : listener_(std::move(fd)) {}
+    ControlServer(io::EventLoop &events, io::UniqueFd fd, Owner owner)
+        : events_(events), owner_(std::move(owner)), listener_(std::move(fd))
+    {
+    }
 
-    [[nodiscard]] io::Result<void> accept(Time now);
+    void accept();
+    [[nodiscard]] io::Result<void> add(io::UniqueFd fd);
     // False: it has gone or has been answered.
-    [[nodiscard]] static bool serve(Client &client, Time now, const Handler &handler);
+    [[nodiscard]] bool serve(Client &client);
     [[nodiscard]] static bool send(Client &client, Time now);
 
+    io::EventLoop &events_;
+    Owner owner_;
     io::UniqueFd listener_;
+    io::EventSource source_;
     std::vector<Client> clients_;
     std::optional<Time> acceptAt_; // not before
 };

@@ -41,14 +41,18 @@ io::Result<void> Notifier::start(Run &run, const Waiting &what, Time now)
     run.process = *process;
     run.until = now + notifyPatience;
     run.killed = false;
+    run.source = {}; // of the one before
     auto ended = io::openProcess(*process);
-    if (!ended) {
+    auto source = ended ? events_.watch(ended->get(), EPOLLIN, [](std::uint32_t) {})
+                        : io::Result<io::EventSource>(std::unexpected(ended.error()));
+    if (!source) {
         // When it ends could not be told.
         ::kill(-*process, SIGKILL);
         ::waitpid(*process, nullptr, 0);
-        return std::unexpected(ended.error());
+        return std::unexpected(source.error());
     }
     run.ended = std::move(*ended);
+    run.source = std::move(*source);
     return {};
 }
 
@@ -59,13 +63,10 @@ void Notifier::notify(const std::string &program, const Names &names, const Noti
     run.next = Waiting{program, move};
 }
 
-std::vector<int> Notifier::fds() const
+std::size_t Notifier::running() const
 {
-    std::vector<int> all;
-    for (const auto &[name, run] : runs_)
-        if (run.process)
-            all.push_back(run.ended.get());
-    return all;
+    return static_cast<std::size_t>(
+        std::ranges::count_if(runs_, [](const auto &one) { return one.second.process != 0; }));
 }
 
 std::optional<Time> Notifier::wake() const

@@ -7,6 +7,7 @@
 
 #include "ha-daemon/configuration.hpp"
 #include "ha-daemon/core/event.hpp"
+#include "io/event_loop.hpp"
 #include "io/unique_fd.hpp"
 
 #include <map>
@@ -26,14 +27,13 @@ class Notifier
         std::string words;
     };
 
-    Notifier() = default;
-    Notifier(Notifier &&) = default;
-    Notifier &operator=(Notifier &&) = default;
+    // @events goes round when a program has ended.
+    explicit Notifier(io::EventLoop &events) : events_(events) {}
 
     // Have collect() run @program for @move of the pair, when no other runs for it.
     void notify(const std::string &program, const Names &names, const Notify &move);
-    // Readable when a program has ended
-    [[nodiscard]] std::vector<int> fds() const;
+    // Programs that run
+    [[nodiscard]] std::size_t running() const;
     // When to call collect() if nothing else happens; nullopt: not at all
     [[nodiscard]] std::optional<Time> wake() const;
     // Note who has ended, end with SIGKILL who has run for too long, start who waits. It takes
@@ -50,6 +50,7 @@ class Notifier
         std::string program;
         pid_t process = 0; // 0: none yet
         io::UniqueFd ended;
+        io::EventSource source;
         Time until{};
         bool killed = false;
         std::optional<Waiting> next;
@@ -60,6 +61,7 @@ class Notifier
     // "": it has ended well
     [[nodiscard]] static std::string outcome(const Run &run, int status);
 
+    io::EventLoop &events_;
     std::map<std::string, Run> runs_; // by the names of their pairs
 };
 

@@ -34,7 +34,12 @@ void Ports::open(ibv_device *device)
         return;
     for (std::uint8_t number = 1; number <= attributes.phys_port_cnt; ++number)
         hca.ports.push_back({number, {}, {}});
-    hcas_.push_back(std::move(hca));
+    Hca &added = hcas_.emplace_back(std::move(hca));
+    auto source = events_.watch(fd, EPOLLIN, [this, &added](std::uint32_t) { receive(added); });
+    if (!source)
+        return hcas_.pop_back();
+    added.source = std::move(*source);
+    added.source.hurry();
 }
 
 void Ports::refresh()
@@ -76,15 +81,6 @@ void Ports::ask(const Hca &hca, Port &port)
                                 std::string("is ") + ibv_port_state_str(state.state));
 }
 
-std::vector<int> Ports::fds() const
-{
-    std::vector<int> all;
-    for (const auto &hca : hcas_)
-        if (!hca.failed)
-            all.push_back(hca.context->async_fd);
-    return all;
-}
-
 // One event. False: there is none.
 bool Ports::take(Hca &hca)
 {
@@ -111,17 +107,16 @@ bool Ports::take(Hca &hca)
     return true;
 }
 
-void Ports::receive(int fd)
+void Ports::receive(Hca &hca)
 {
-    for (auto &hca : hcas_) {
-        if (hca.context->async_fd != fd || hca.failed)
-            continue;
-        while (take(hca)) {
-        }
-        if (hca.failed)
-            for (auto &port : hca.ports)
-                port.why = describe(hca.name, port.number, "is gone with its HCA");
+    while (take(hca)) {
     }
+    if (hca.failed) {
+        hca.source = {};
+        for (auto &port : hca.ports)
+            port.why = describe(hca.name, port.number, "is gone with its HCA");
+    }
+    changed_();
 }
 
 std::string Ports::whyBad(const io::Bytes &hardware) const

@@ -5,9 +5,12 @@
 #pragma once
 
 #include "io/bytes.hpp"
+#include "io/event_loop.hpp"
 
 #include <infiniband/verbs.h>
 
+#include <functional>
+#include <list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,12 +21,14 @@ namespace openipoib::ha
 class Ports
 {
   public:
+    // @changed is called, before other events are handled, when a port's state may be another.
+    Ports(io::EventLoop &events, std::function<void()> changed)
+        : events_(events), changed_(std::move(changed))
+    {
+    }
+
     // Take new HCAs in, leave out those that are gone, ask for every port's state.
     void refresh();
-
-    [[nodiscard]] std::vector<int> fds() const;
-    // Take what has come at @fd.
-    void receive(int fd);
 
     // Why the port below an interface with this hardware address does not work; ""
     // if it does, or nothing is known about it.
@@ -42,15 +47,19 @@ class Ports
         std::string name;
         std::uint64_t guid = 0; // of the node
         std::unique_ptr<ibv_context, Close> context;
+        io::EventSource source;
         std::vector<Port> ports;
         bool failed = false;
     };
 
     void open(ibv_device *device);
     static void ask(const Hca &hca, Port &port);
+    void receive(Hca &hca);
     static bool take(Hca &hca);
 
-    std::vector<Hca> hcas_;
+    io::EventLoop &events_;
+    std::function<void()> changed_;
+    std::list<Hca> hcas_;
 };
 
 } // namespace openipoib::ha

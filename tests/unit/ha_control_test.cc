@@ -29,9 +29,13 @@ class HaControl : public testing::Test
   protected:
     HaControl() : path(testing::TempDir() + "/control-" + std::to_string(::getpid()))
     {
-        auto opened = ControlServer::open(path);
+        auto opened = ControlServer::open(
+            loop, path,
+            {.answer = [this](const auto &question) { return answerTo(question); },
+             .now = [this] { return now; },
+             .fail = [this](const io::Error &error) { failure = error.code; }});
         if (opened)
-            server.emplace(std::move(*opened));
+            server = std::move(*opened);
     }
     ~HaControl() override { ::unlink(path.c_str()); }
     void SetUp() override { ASSERT_TRUE(server); }
@@ -59,17 +63,18 @@ class HaControl : public testing::Test
     // A turn of the daemon's loop. False: nothing has happened.
     bool turn(int milliseconds = 0)
     {
-        server->expire(now);
-        auto polled = server->polled();
-        if (::poll(polled.data(), polled.size(), milliseconds) <= 0)
-            return false;
-        for (const auto &one : polled)
-            if (one.revents) {
-                EXPECT_TRUE(server->receive(one.fd, now, handler));
-            }
-        return true;
+        server->expire();
+        bool any = false;
+        while (loop.turn(std::chrono::milliseconds(any ? 0 : milliseconds)))
+            any = true;
+        return any;
     }
-    [[nodiscard]] std::size_t clients() const { return server->polled().size() - 1; }
+    [[nodiscard]] std::size_t clients() const { return server->clients(); }
+    std::optional<std::string> answerTo(const ControlServer::Question &question)
+    {
+        mayChange = question.mayChange;
+        return question.command == "monitor" ? std::nullopt : std::optional(answer);
+    }
     // What the daemon sends until it ends; with nothing, until nothing comes.
     static std::string heard(const io::UniqueFd &fd, int flags = 0)
     {
@@ -84,13 +89,11 @@ class HaControl : public testing::Test
     }
 
     std::string path;
-    std::optional<ControlServer> server;
+    io::EventLoop loop = io::EventLoop::open().value();
+    std::unique_ptr<ControlServer> server;
     std::string answer = std::string(5 << 20, 'x') + "\n";
-    ControlServer::Handler handler = [this](const ControlServer::Question &question) {
-        mayChange = question.mayChange;
-        return question.command == "monitor" ? std::nullopt : std::optional(answer);
-    };
     bool mayChange = false; // who has asked last
+    int failure = 0;        // errno
     Time now{};
 };
 
@@ -184,7 +187,7 @@ TEST_F(HaControl, AListenerMayBeSlowForAWhile)
     EXPECT_EQ(clients(), 0u) << "it hears nothing";
 }
 
-// poll() would return at once for ever, and the daemon is of the real-time class.
+// The loop would find it at once for ever, and the daemon is of the real-time class.
 TEST_F(HaControl, AClientThatCannotBeLetInIsTriedAgainLater)
 {
     const auto waiting = connect();
@@ -199,14 +202,12 @@ TEST_F(HaControl, AClientThatCannotBeLetInIsTriedAgainLater)
     for (int fd = ::dup(0); fd >= 0; fd = ::dup(0))
         filler.emplace_back(fd);
     // Not by turn(): the sanitizers would need a descriptor to look at this object.
-    ControlServer &limited = *server;
-    const int listener = limited.polled().at(0).fd;
-    const auto done = limited.receive(listener, Time{}, ControlServer::Handler());
-    const int failure = done ? 0 : done.error().code;
-    auto polled = limited.polled();
-    const bool spins = ::poll(polled.data(), polled.size(), 0) > 0;
+    io::EventLoop &limited = loop;
+    const bool heard = limited.turn(0ms);
+    const bool spins = limited.turn(0ms);
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
     filler.clear();
+    EXPECT_TRUE(heard);
     EXPECT_EQ(failure, EMFILE);
     EXPECT_FALSE(spins);
     EXPECT_EQ(server->wake(), acceptPatience);

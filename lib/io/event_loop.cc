@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+#include "io/event_loop.hpp"
+
+#include <csignal>
+#include <ctime>
+
+namespace openipoib::io
+{
+
+struct EventSource::Callback : std::enable_shared_from_this<Callback> {
+    explicit Callback(Handler function) : handler(std::move(function)) {}
+
+    // What sd-event calls. The source may be gone when its handler returns.
+    static int call(void *callback, std::uint32_t events)
+    {
+        const auto kept = static_cast<Callback *>(callback)->shared_from_this();
+        kept->handler(events);
+        return 0;
+    }
+    static int onFd(sd_event_source * /*source*/, int /*fd*/, std::uint32_t events, void *callback)
+    {
+        return call(callback, events);
+    }
+    static int onTime(sd_event_source * /*source*/, std::uint64_t /*microseconds*/, void *callback)
+    {
+        return call(callback, 0);
+    }
+    static int onSignal(sd_event_source * /*source*/, const signalfd_siginfo * /*info*/,
+                        void *callback)
+    {
+        return call(callback, 0);
+    }
+    static int onOther(sd_event_source * /*source*/, void *callback) { return call(callback, 0); }
+
+    Handler handler;
+};
+
+namespace
+{
+
+// Of the handlers that are called after others
+constexpr std::int64_t early = SD_EVENT_PRIORITY_NORMAL - 1;
+
+// sd-event's clock is steady_clock's.
+std::uint64_t toMicroseconds(EventSource::Time time)
+{
+    if (time == EventSource::Time::max())
+        return UINT64_MAX;
+    return static_cast<std::uint64_t>(
+        std::chrono::ceil<std::chrono::microseconds>(time.time_since_epoch()).count());
+}
+
+} // namespace
+
+void EventSource::setEvents(std::uint32_t events)
+{
+    sd_event_source_set_io_events(source_.get(), events);
+}
+
+void EventSource::setFd(int fd)
+{
+    sd_event_source_set_io_fd(source_.get(), fd);
+}
+
+void EventSource::enable(bool on)
+{
+    sd_event_source_set_enabled(source_.get(), on ? SD_EVENT_ON : SD_EVENT_OFF);
+}
+
+void EventSource::setTime(Time time)
+{
+    sd_event_source_set_time(source_.get(), toMicroseconds(time));
+    sd_event_source_set_enabled(source_.get(), SD_EVENT_ONESHOT);
+}
+
+void EventSource::stop()
+{
+    sd_event_source_set_enabled(source_.get(), SD_EVENT_OFF);
+}
+
+bool EventSource::isSet() const
+{
+    int enabled = SD_EVENT_OFF;
+    sd_event_source_get_enabled(source_.get(), &enabled);
+    return enabled != SD_EVENT_OFF;
+}
+
+void EventSource::hurry()
+{
+    sd_event_source_set_priority(source_.get(), early);
+}
+
+Result<EventLoop> EventLoop::open()
+{
+    sd_event *event = nullptr;
+    if (const int error = sd_event_new(&event); error < 0)
+        return fail(-error, "event loop");
+    return EventLoop(event);
+}
+
+EventSource EventLoop::owned(sd_event_source *source, EventSource::Handler handler)
+{
+    EventSource out;
+    out.callback_ = std::make_shared<EventSource::Callback>(std::move(handler));
+    out.source_.reset(source);
+    sd_event_source_set_userdata(source, out.callback_.get());
+    return out;
+}
+
+Result<EventSource> EventLoop::watch(int fd, std::uint32_t events, EventSource::Handler handler)
+{
+    sd_event_source *source = nullptr;
+    if (const int error = sd_event_add_io(event_.get(), &source, fd, events,
+                                          EventSource::Callback::onFd, nullptr);
+        error < 0)
+        return fail(-error, "event source");
+    return owned(source, std::move(handler));
+}
+
+Result<EventSource> EventLoop::timer(Handler handler)
+{
+    sd_event_source *source = nullptr;
+    if (const int error = sd_event_add_time(event_.get(), &source, CLOCK_MONOTONIC, UINT64_MAX, 1,
+                                            EventSource::Callback::onTime, nullptr);
+        error < 0)
+        return fail(-error, "timer");
+    auto out = owned(source, [handler = std::move(handler)](std::uint32_t) { handler(); });
+    out.stop();
+    return out;
+}
+
+Result<EventSource> EventLoop::signal(int number, Handler handler)
+{
+    sigset_t set;
+    ::sigemptyset(&set);
+    ::sigaddset(&set, number);
+    if (const int error = ::pthread_sigmask(SIG_BLOCK, &set, nullptr))
+        return fail(error, "signals");
+    sd_event_source *source = nullptr;
+    if (const int error = sd_event_add_signal(event_.get(), &source, number,
+                                              EventSource::Callback::onSignal, nullptr);
+        error < 0)
+        return fail(-error, "signals");
+    return owned(source, [handler = std::move(handler)](std::uint32_t) { handler(); });
+}
+
+Result<EventSource> EventLoop::afterwards(Handler handler)
+{
+    sd_event_source *source = nullptr;
+    if (const int error =
+            sd_event_add_post(event_.get(), &source, EventSource::Callback::onOther, nullptr);
+        error < 0)
+        return fail(-error, "event source");
+    return owned(source, [handler = std::move(handler)](std::uint32_t) { handler(); });
+}
+
+void EventLoop::feedWatchdog()
+{
+    sd_event_set_watchdog(event_.get(), 1);
+}
+
+Result<void> EventLoop::run()
+{
+    if (const int error = sd_event_loop(event_.get()); error < 0)
+        return fail(-error, "event loop");
+    return {};
+}
+
+bool EventLoop::turn(std::chrono::microseconds patience)
+{
+    return sd_event_run(event_.get(), static_cast<std::uint64_t>(patience.count())) > 0;
+}
+
+void EventLoop::end()
+{
+    sd_event_exit(event_.get(), 0);
+}
+
+} // namespace openipoib::io
