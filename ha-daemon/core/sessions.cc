@@ -14,14 +14,20 @@ using namespace std::chrono_literals;
 
 constexpr int bfdHops = 255; // no router was between (RFC 5881, section 5)
 
-// For a side that was not seen to work together with the other: its sessions start with a packet
-// a second.
-constexpr Time grace = 3s;
+// For a side that was not seen to work together with the other. Its sessions start with a packet a
+// second; a port of a host that has just started may come up later than its other one, and if it
+// does not, a port that stands by is no reason to hurry.
+constexpr std::array<Time, 2> graces{1min, 3s};
+constexpr Time grace = graces[1];
 
-// For an interface that has just got the identity: how many times as long as others it stays where
-// it meets only ports that stand by. Peers that have to follow it wait at most 3 times as long as
-// those that do not yield.
-constexpr int stays = 5;
+// For how long it counts that an interface has met a port: the fabric may be another by then.
+constexpr Time meetingCounts = 10min;
+
+// For an interface that has just got the identity: how much longer than others it stays where it
+// meets only ports that stand by. Peers that have to follow wait for 3 detection times at most, and
+// then have to move.
+constexpr int stayFactor = 5;
+constexpr Time stayAtLeast = 1s;
 
 } // namespace
 
@@ -48,13 +54,14 @@ void Sessions::watch(const Both<int> &interfaces, Time now)
         if (interfaces[side] == sides_[side].interface)
             continue;
         sides_[side] = {.interface = interfaces[side]};
-        for (auto &meeting : sides_[side].meetings)
-            meeting.quiet = -grace;
+        for (std::size_t grade = 0; grade < grades.size(); ++grade)
+            sides_[side].coverage[grade].quiet = -graces[grade];
         for (auto &one : sessions_)
             if (one.side == side) {
                 one.session.reset(now);
                 one.isOff = false;
                 one.lost = 0;
+                one.upAt = one.metAt = {};
             }
     }
 }
@@ -66,8 +73,8 @@ void Sessions::setActive(Side active)
     if (active_ == active)
         return;
     active_ = active;
-    Time &quiet = sides_[active].meetings[serving].quiet;
-    quiet = std::min(quiet, -stays * alone(active, serving));
+    Time &quiet = sides_[active].coverage[serving].quiet;
+    quiet = std::min(quiet, -std::max(stayFactor * alone(active, serving), stayAtLeast));
 }
 
 // Peers have not heard this host for so long that their sessions may be down, some of them a
@@ -84,8 +91,8 @@ void Sessions::noteStall(Time now)
             longest = std::max(longest, policy_.times.multiplier * one.session.sendEvery());
     blindUntil_ = now + std::min(longest, grace);
     for (auto &side : sides_.values)
-        for (auto &meeting : side.meetings)
-            meeting.quiet = std::min(meeting.quiet, Time{});
+        for (auto &one : side.coverage)
+            one.quiet = std::min(one.quiet, Time{});
 }
 
 void Sessions::receive(Side side, io::View from, int hops, io::View payload, Time now)
@@ -142,17 +149,19 @@ void Sessions::noteHeard(One &one, const Grades &before, Time now)
         one.upAt = now;
     one.heardAt = now;
     const Grades is = gradesOf(one.session);
-    if (is[serving])
+    if (is.front()) {
         one.lost = 0;
+        one.metAt = now;
+    }
     for (std::size_t grade = 0; grade < grades.size(); ++grade) {
         if (!is[grade])
             continue;
-        Meeting &here = sides_[one.side].meetings[grade];
-        Meeting &there = sides_[other(one.side)].meetings[grade];
+        Coverage &here = sides_[one.side].coverage[grade];
+        Coverage &there = sides_[other(one.side)].coverage[grade];
         // What comes back says nothing of the time before.
         if (before[grade] && now >= blindUntil_)
-            there.quiet += std::clamp(now - std::max(here.at, there.at), Time{}, every);
-        here.at = now;
+            there.quiet += std::clamp(now - std::max(here.heardAt, there.heardAt), Time{}, every);
+        here.heardAt = now;
         here.quiet = {};
     }
 }
@@ -167,11 +176,11 @@ void Sessions::noteLost(One &one, const Grades &before, bool told, Time now)
     if (!told || one.isOff || now < blindUntil_)
         return;
     for (std::size_t grade = 0; grade < grades.size(); ++grade) {
-        if (!before[grade] || any(one.side, grade))
+        if (!before[grade] || anyOfGrade(one.side, grade))
             continue;
         // It has waited already. But it may say the same of the other side, up to an interval
         // later.
-        Time &quiet = sides_[one.side].meetings[grade].quiet;
+        Time &quiet = sides_[one.side].coverage[grade].quiet;
         quiet = std::max(quiet, alone(one.side, grade) - policy_.times.every * 3 / 2);
     }
 }
@@ -219,21 +228,23 @@ void Sessions::judge(std::size_t grade, Time now)
 {
     Both<bool> were;
     for (const Side side : {Side::primary, Side::secondary})
-        were[side] = std::exchange(sides_[side].meetings[grade].any, any(side, grade));
+        were[side] = std::exchange(sides_[side].coverage[grade].any, anyOfGrade(side, grade));
     for (const Side side : {Side::primary, Side::secondary}) {
-        Meeting &here = sides_[side].meetings[grade];
-        const Meeting &there = sides_[other(side)].meetings[grade];
-        // What is not seen beside the other is not compared with it.
-        if (there.any && !were[other(side)] && !here.any && !were[side] &&
-            !isSettled(other(side), grade, now))
-            here.quiet = std::min(here.quiet, -grace);
-        const bool alone = sides_[side].interface && !here.any && there.any &&
-                           isAskedFor(side, grade) && !allOff(side);
-        here.cutOff = alone && (here.cutOff || here.quiet >= patience(side, grade));
+        Coverage &here = sides_[side].coverage[grade];
+        const Coverage &there = sides_[other(side)].coverage[grade];
+        const bool isJudged =
+            sides_[side].interface && mustReach(side, grade, now) && !allOff(side);
+        // What is not seen beside the other is not compared with it. Whoever is heard itself
+        // loses nothing by this.
+        const bool isNew = there.any && !were[other(side)] && !isSettled(other(side), grade, now);
+        if (isNew || !isJudged)
+            here.quiet = std::min(here.quiet, -graces[grade]);
+        const bool otherAlone = isJudged && !here.any && there.any;
+        here.cutOff = otherAlone && (here.cutOff || here.quiet >= patience(side, grade));
     }
 }
 
-bool Sessions::any(Side side, std::size_t grade) const
+bool Sessions::anyOfGrade(Side side, std::size_t grade) const
 {
     return std::ranges::any_of(sessions_, [=](const One &one) {
         return one.side == side && (one.session.*grades[grade])();
@@ -248,16 +259,17 @@ bool Sessions::isSettled(Side side, std::size_t grade, Time now) const
     });
 }
 
-// The interface that stands by is asked to reach the identity of a peer only where it was ever
-// heard by the port that has it now.
-bool Sessions::isAskedFor(Side side, std::size_t grade) const
+// The interface that stands by must reach the identity of a peer only where it has lately met the
+// port that has it.
+bool Sessions::mustReach(Side side, std::size_t grade, Time now) const
 {
     if (grade != serving || side == active_)
         return true;
     return std::ranges::any_of(sessions_, [&](const One &there) {
         return there.side == other(side) && there.session.serves() &&
                std::ranges::any_of(sessions_, [&](const One &here) {
-                   return here.side == side && here.peer == there.peer && here.counts.received;
+                   return here.side == side && here.peer == there.peer && here.metAt.count() &&
+                          now - here.metAt < meetingCounts;
                });
     });
 }

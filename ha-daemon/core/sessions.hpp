@@ -63,6 +63,7 @@ class Sessions
         SessionCounts counts;
         Time heardAt{};
         Time upAt{};            // when it came up last
+        Time metAt{};           // heard while it was up; 0: never by this interface
         bool isOff = false;     // the peer has said that it is to be down
         std::uint32_t lost = 0; // its discriminator when it was lost while it served; or 0
     };
@@ -83,10 +84,10 @@ class Sessions
     // When to advance
     [[nodiscard]] std::optional<Time> next() const;
 
-    // No peer is reached by it, or none where its identity is, and one is by the other.
+    // It reaches no peer, or no identity of a peer, and the other interface does.
     [[nodiscard]] bool isCutOff(Side side) const
     {
-        return std::ranges::any_of(sides_[side].meetings, &Meeting::cutOff);
+        return std::ranges::any_of(sides_[side].coverage, &Coverage::cutOff);
     }
     [[nodiscard]] const std::vector<One> &all() const { return sessions_; }
     [[nodiscard]] const SessionDrops &drops() const { return drops_; }
@@ -99,16 +100,16 @@ class Sessions
     static constexpr std::array<Grade, 2> grades{&Session::up, &Session::serves};
     static constexpr std::size_t serving = 1; // in grades
 
-    // Of one side, by one grade
-    struct Meeting {
+    // What one side reaches by sessions of one grade
+    struct Coverage {
         bool any = false; // some session is of this grade
         bool cutOff = false;
-        Time at{};    // when that was last heard
-        Time quiet{}; // for how long the other side alone was heard
+        Time heardAt{}; // by such a session, last
+        Time quiet{};   // for how long the other side alone was heard
     };
     struct State {
         int interface = 0;
-        std::array<Meeting, grades.size()> meetings{};
+        std::array<Coverage, grades.size()> coverage{};
     };
     // As a session was
     using Grades = std::array<bool, grades.size()>;
@@ -118,9 +119,9 @@ class Sessions
     void noteLost(One &one, const Grades &before, bool told, Time now);
     void judge(std::size_t grade, Time now);
     [[nodiscard]] static Grades gradesOf(const Session &session);
-    [[nodiscard]] bool any(Side side, std::size_t grade) const;
+    [[nodiscard]] bool anyOfGrade(Side side, std::size_t grade) const;
     [[nodiscard]] bool isSettled(Side side, std::size_t grade, Time now) const;
-    [[nodiscard]] bool isAskedFor(Side side, std::size_t grade) const;
+    [[nodiscard]] bool mustReach(Side side, std::size_t grade, Time now) const;
     [[nodiscard]] bool allOff(Side side) const;
     [[nodiscard]] bool yields(Side side) const;
     [[nodiscard]] Time alone(Side side, std::size_t grade) const;

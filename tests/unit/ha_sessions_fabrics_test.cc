@@ -137,6 +137,34 @@ TEST_F(HaSessionsOnTwoFabrics, TheFirstOneCountsAsGoodOnceItIsMended)
     EXPECT_EQ(moves, (std::array{0U, 1U}));
 }
 
+TEST_F(HaSessionsOnTwoFabrics, OnePacketOfTheOtherFabricIsNoMeeting)
+{
+    loseOn(Side::primary);
+    runPairs(1s);
+    ASSERT_TRUE(allOn(Side::secondary));
+    loseOn({});
+    runPairs(5s);
+    const BfdPacket down{.mine = 77, .minTx = 1000000, .minRx = 1000000};
+    hosts[0].sessions.receive(Side::primary, address(1, Side::secondary), 255, writeBfdPacket(down),
+                              now);
+    hosts[0].everCutOff = {};
+    runPairs(5s);
+    EXPECT_FALSE(ever(0, Side::primary));
+}
+
+TEST_F(HaSessionsOnTwoFabrics, APeerWhoseSecondPortComesFirstIsWaitedFor)
+{
+    hosts[1].dead = true;
+    run(3s);
+    hosts[1] = host(1);
+    hosts[1].sessions.watch({{0, 2}}, now);
+    run(30s);
+    EXPECT_TRUE(nobodyEver());
+    hosts[1].sessions.watch({{1, 2}}, now);
+    run(10s);
+    EXPECT_TRUE(nobodyEver());
+}
+
 TEST_F(HaSessionsOnTwoFabrics, APeerThatDiesMovesNobody)
 {
     for (unsigned round = 0; round < 20; ++round) {

@@ -118,6 +118,10 @@ TEST_F(HaSessions, ASessionThatIsSwitchedOffIsNoFault)
     };
     run(10s);
     EXPECT_FALSE(ever(0, Side::primary));
+    // Nor when it comes back, though its silence was long.
+    loses = [](const SessionsPacket &) { return false; };
+    run(10s);
+    EXPECT_TRUE(nobodyEver());
 }
 
 TEST_F(HaSessions, AHostThatDoesNotRunForAWhileMovesNobody)
