@@ -249,7 +249,8 @@ void Daemon::begin()
 io::Result<void> Daemon::run()
 {
     begin();
-    events_.feedWatchdog();
+    if (const auto fed = events_.feedWatchdog(); !fed)
+        return fed;
     sd_notify(0, "READY=1");
     settle();
     if (const auto done = events_.run(); !done)
@@ -264,8 +265,11 @@ io::Result<void> Daemon::run()
 void Daemon::settle()
 {
     at_ = now();
+    // Perhaps nobody has been called for it yet: what a link is like matters before all else.
+    readMonitor();
     for (auto &one : pairs_)
         notePorts(one);
+    tellSessions();
     control_->expire();
     tick();
     lookWhereAsked();
@@ -286,6 +290,11 @@ void Daemon::collectNotified()
         for (const auto &one : pairs_)
             if (one.names == failure.names)
                 say(one, {Severity::warning, failure.words});
+    for (auto &one : pairs_)
+        if (one.telling && !notifier_.isBusy(one.names)) {
+            one.telling = false;
+            deliver(one, Notified{});
+        }
 }
 
 void Daemon::readMonitor()
@@ -332,7 +341,8 @@ void Daemon::notePorts(Managed &one)
     for (const Side side : {Side::primary, Side::secondary}) {
         deliver(one,
                 PortChanged{side, ports_.whyBad(one.pair.lanes().at(0).view.side[side].hardware)});
-        deliver(one, ReachChanged{side, whyUnreached(one, side)});
+        const bool stands = one.sessions && standsAlone(one.sessions->report(), side);
+        deliver(one, ReachChanged{side, whyUnreached(one, side), stands});
     }
 }
 
@@ -474,6 +484,8 @@ void Daemon::perform(Managed &one, const Action &action)
     else if (std::holds_alternative<Look>(action))
         lookAt_ = std::min(lookAt_.value_or(Time::max()), now() + patience);
     else if (const auto *moved = std::get_if<Notify>(&action)) {
+        // Who is told is known in collectNotified().
+        one.telling = true;
         if (const std::string &program = options_.configuration.notify; !program.empty())
             notifier_.notify(program, one.names, *moved);
     } else

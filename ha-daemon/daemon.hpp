@@ -59,7 +59,8 @@ class Daemon
         std::map<std::uint16_t, Memberships> memberships; // of each lane
         Greeter greeter;
         bool look = true;
-        bool lost = false; // messages, since the last look
+        bool telling = false; // somebody of a move
+        bool lost = false;    // messages, since the last look
 
         [[nodiscard]] std::string file() const { return nameOf(names) + ".json"; }
     };

@@ -23,6 +23,7 @@ io::Result<void> Daemon::startSessions(Managed &one, const SessionPolicy &policy
         return std::unexpected(source.error());
     one.sessions = std::move(*runner);
     one.sessionsSource = std::move(*source);
+    one.sessionsSource.hurry();
     return {};
 }
 
@@ -37,6 +38,7 @@ void Daemon::hearSessions(Managed &one)
     }
     if (!isNews(before, one.sessions->report()))
         return;
+    notePorts(one);
     for (const auto &text :
          changes(before, one.sessions->report(), one.sessions->policy(), one.names))
         say(one, {Severity::info, text});

@@ -37,7 +37,8 @@ struct PortChanged {
 // What lies behind a port, by questions that others should answer.
 struct ReachChanged {
     Side side = Side::primary;
-    std::string why; // why nobody is reached by it; "": somebody is, or it is not known
+    std::string why;     // why nobody is reached by it; "": somebody is, or it is not known
+    bool stands = false; // peers are reached, but their identities are where the other side leads
 };
 
 struct Outcome {
@@ -55,6 +56,10 @@ struct BatchDone {
 struct Announced {
 };
 
+// The answer to a Notify: whoever wanted to know has been told.
+struct Notified {
+};
+
 struct Tick {
 };
 
@@ -62,8 +67,8 @@ struct Tick {
 struct SwitchAsked {
 };
 
-using Event = std::variant<Seen, LinkChanged, PortChanged, ReachChanged, BatchDone, Announced, Tick,
-                           SwitchAsked>;
+using Event = std::variant<Seen, LinkChanged, PortChanged, ReachChanged, BatchDone, Announced,
+                           Notified, Tick, SwitchAsked>;
 
 // Keep the journal.
 struct Save {

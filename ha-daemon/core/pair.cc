@@ -51,7 +51,8 @@ Actions Pair::handle(const Event &event, Time at, Time now)
     now_ = now;
     actions_.clear();
     // These are answers, and belong to the event before.
-    if (!std::holds_alternative<BatchDone>(event) && !std::holds_alternative<Announced>(event)) {
+    if (!std::holds_alternative<BatchDone>(event) && !std::holds_alternative<Announced>(event) &&
+        !std::holds_alternative<Notified>(event)) {
         fresh_ = std::holds_alternative<Seen>(event);
         given_.clear();
     }
@@ -134,6 +135,7 @@ void Pair::on(const PortChanged &port)
 
 void Pair::on(const ReachChanged &reach)
 {
+    follows_[reach.side] = reach.stands;
     if (reach_[reach.side] == reach.why)
         return;
     reach_[reach.side] = reach.why;
@@ -185,6 +187,13 @@ void Pair::on(const Announced &)
 {
     if (!moves_.empty() && moves_.back().announced == Time{})
         moves_.back().announced = now_;
+}
+
+void Pair::on(const Notified &)
+{
+    telling_ = false;
+    untold_.clear();
+    act(Save{});
 }
 
 void Pair::on(const Tick &)
@@ -446,7 +455,10 @@ void Pair::decide()
         why = "too many failovers; waiting for " + name(to) + " to be stable";
     }
     if (why.empty()) {
+        // A peer that was switched by hand must not be fetched back.
+        const bool follows = follows_[active_] && whyDead(active_).empty();
         move(to, health_[active_].why());
+        held_ = follows;
         return;
     }
     if (why != waiting_)
@@ -481,7 +493,6 @@ void Pair::move(Side to, const std::string &cause)
     phase_ = Phase::turning;
     held_ = false;
     waiting_.clear();
-    untold_.clear();
     announceAt_.reset();
     ++moveCount_;
     moves_.push_back({.to = to, .cause = cause, .event = at_, .decided = now_});

@@ -121,6 +121,7 @@ class Pair
     void on(const ReachChanged &reach);
     void on(const BatchDone &done);
     void on(const Announced &);
+    void on(const Notified &);
     void on(const Tick &);
     void on(const SwitchAsked &);
 
@@ -142,6 +143,7 @@ class Pair
     void noteTurned();
     void noteMoved();
     void finishMove();
+    void notify(Time took, std::size_t failed);
     void enterNext();
     void announceAhead(Kind kind);
     void announceAgain();
@@ -176,6 +178,7 @@ class Pair
     Both<Health> health_;
     Both<std::string> port_;  // why the port does not work
     Both<std::string> reach_; // why nobody is reached by it
+    Both<bool> follows_{};    // because peers have moved
     std::map<StepKey, Attempts> attempts_;
     Journal::Guards guards_; // given back in the end
     std::set<int> woken_;    // indexes of interfaces that were set up once
@@ -183,9 +186,10 @@ class Pair
     bool busy_ = false;      // a batch is under way
     bool turns_ = false;     // the kernel turns to the other interface at the loss of a link
     bool addressed_ = false; // peers have to be told where the addresses are
-    bool held_ = false;      // switched by hand: no failback
+    bool held_ = false;      // switched by hand, or after a peer: no failback
     std::string waiting_;    // why nothing is done about a failure
-    std::string untold_;     // the cause of a move that another daemon began; "": there is none
+    std::string untold_;     // the cause of a move that is to be told; "": there is none
+    bool telling_ = false;   // that is under way
     std::deque<Move> moves_;
     std::uint64_t moveCount_ = 0;
     std::deque<Decision> decisions_;

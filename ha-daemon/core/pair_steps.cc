@@ -4,7 +4,6 @@
 #include "ha-daemon/core/plan.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace openipoib::ha
 {
@@ -214,10 +213,14 @@ void Pair::settle()
         announcements_ = 0;
         announceAgain();
     }
-    if (!untold_.empty() && health_[active_].good()) {
-        act(Notify{active_, std::exchange(untold_, {}), {}, 0});
-        act(Save{});
-    }
+    if (!untold_.empty() && !telling_ && health_[active_].good())
+        notify({}, attempts_.size());
+}
+
+void Pair::notify(Time took, std::size_t failed)
+{
+    telling_ = true;
+    act(Notify{active_, untold_, took, failed});
 }
 
 void Pair::noteTurned()
@@ -235,10 +238,12 @@ void Pair::noteMoved()
 void Pair::finishMove()
 {
     addressed_ = false;
-    act(Save{}); // who is notified must not learn of a move that the next daemon takes back
-    act(Look{});
     const Move &last = moves_.back();
-    act(Notify{last.to, last.cause, last.moved - last.event, last.failed});
+    untold_ = last.cause;
+    // Before anybody is told: the next daemon might take the move back.
+    act(Save{});
+    act(Look{});
+    notify(last.moved - last.event, last.failed);
     const std::string time = std::to_string((last.moved - last.event).count());
     const std::string steps = std::to_string(last.steps);
     const std::string failed = std::to_string(last.failed);

@@ -44,15 +44,21 @@ bool isNews(const SessionsReport &before, const SessionsReport &now)
                        [&](const auto &one, const auto &two) { return !differs(one, two); });
 }
 
+// A session that is up leads to an interface of the peer that stands by.
+bool standsAlone(const SessionsReport &report, Side side)
+{
+    return report.cutOff[side] &&
+           std::any_of(report.lines.begin(), report.lines.begin() + report.count,
+                       [=](const SessionLine &one) {
+                           return one.side == side && one.state == BfdState::up;
+                       });
+}
+
 std::string whyCutOff(const SessionsReport &report, Side side)
 {
     if (!report.cutOff[side])
         return {};
-    // A session that is up leads to an interface of the peer that stands by.
-    const bool anyUp = std::any_of(
-        report.lines.begin(), report.lines.begin() + report.count,
-        [=](const SessionLine &one) { return one.side == side && one.state == BfdState::up; });
-    return anyUp ? "only standby ports answer by BFD" : "nobody answers by BFD";
+    return standsAlone(report, side) ? "only standby ports answer by BFD" : "nobody answers by BFD";
 }
 
 } // namespace openipoib::ha

@@ -120,11 +120,10 @@ io::Result<void> ControlServer::add(io::UniqueFd fd)
     if (!source)
         return std::unexpected(source.error());
     const bool mayChange = isRootOrSelf(fd);
-    clients_.push_back({.fd = std::move(fd),
-                        .source = std::move(*source),
-                        .mayChange = mayChange,
-                        .in = {},
-                        .out = {}});
+    Client &client = clients_.emplace_back();
+    client.fd = std::move(fd);
+    client.source = std::move(*source);
+    client.mayChange = mayChange;
     return {};
 }
 

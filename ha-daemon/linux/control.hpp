@@ -8,6 +8,7 @@
 #include "io/unique_fd.hpp"
 
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -76,7 +77,7 @@ class ControlServer
     Owner owner_;
     io::UniqueFd listener_;
     io::EventSource source_;
-    std::vector<Client> clients_;
+    std::list<Client> clients_;
     std::optional<Time> acceptAt_; // not before
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-// Runs the administrator's program after each move. Nothing waits for it, and it is not even
-// started before everything else is done, which takes until it is loaded. One runs at a time
-// for each pair, and if the identity moves meanwhile, the program is run once more after that,
-// for where the identity is by then.
+// Runs the administrator's program after each move. Nothing waits for its end. It is started when
+// everything else is done, because to start it takes as long as the kernel takes to load it. One
+// runs at a time for each pair, and if the identity moves meanwhile, the program is run once more
+// after that, for where the identity is by then.
 #pragma once
 
 #include "ha-daemon/configuration.hpp"
@@ -27,13 +27,15 @@ class Notifier
         std::string words;
     };
 
-    // @events goes round when a program has ended.
+    // The end of a program wakes @events, and then collect() is to be called.
     explicit Notifier(io::EventLoop &events) : events_(events) {}
 
     // Have collect() run @program for @move of the pair, when no other runs for it.
     void notify(const std::string &program, const Names &names, const Notify &move);
     // Programs that run
     [[nodiscard]] std::size_t running() const;
+    // Whether a program of the pair runs or waits to be run
+    [[nodiscard]] bool isBusy(const Names &names) const { return runs_.contains(nameOf(names)); }
     // When to call collect() if nothing else happens; nullopt: not at all
     [[nodiscard]] std::optional<Time> wake() const;
     // Note who has ended, end with SIGKILL who has run for too long, start who waits. It takes

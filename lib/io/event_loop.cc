@@ -1,20 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include "io/event_loop.hpp"
 
+#include <cerrno>
 #include <csignal>
 #include <ctime>
+#include <utility>
 
 namespace openipoib::io
 {
 
 struct EventSource::Callback : std::enable_shared_from_this<Callback> {
-    explicit Callback(Handler function) : handler(std::move(function)) {}
+    Callback(Handler function, std::shared_ptr<std::exception_ptr> exception)
+        : handler(std::move(function)), thrown(std::move(exception))
+    {
+    }
 
-    // What sd-event calls. The source may be gone when its handler returns.
+    // What sd-event calls. The source may be gone when its handler returns. Nothing is thrown
+    // through sd-event, which is C: an error ends the loop instead.
     static int call(void *callback, std::uint32_t events)
     {
         const auto kept = static_cast<Callback *>(callback)->shared_from_this();
-        kept->handler(events);
+        try {
+            kept->handler(events);
+        } catch (...) {
+            *kept->thrown = std::current_exception();
+            return -ECANCELED;
+        }
         return 0;
     }
     static int onFd(sd_event_source * /*source*/, int /*fd*/, std::uint32_t events, void *callback)
@@ -33,6 +44,7 @@ struct EventSource::Callback : std::enable_shared_from_this<Callback> {
     static int onOther(sd_event_source * /*source*/, void *callback) { return call(callback, 0); }
 
     Handler handler;
+    std::shared_ptr<std::exception_ptr> thrown;
 };
 
 namespace
@@ -69,6 +81,11 @@ void EventSource::enable(bool on)
 
 void EventSource::setTime(Time time)
 {
+    std::uint64_t before = 0;
+    sd_event_source_get_time(source_.get(), &before);
+    // One that waits for its turn would have to wait for longer if its time were set again.
+    if (isSet() && before == toMicroseconds(time))
+        return;
     sd_event_source_set_time(source_.get(), toMicroseconds(time));
     sd_event_source_set_enabled(source_.get(), SD_EVENT_ONESHOT);
 }
@@ -101,9 +118,10 @@ Result<EventLoop> EventLoop::open()
 EventSource EventLoop::owned(sd_event_source *source, EventSource::Handler handler)
 {
     EventSource out;
-    out.callback_ = std::make_shared<EventSource::Callback>(std::move(handler));
+    out.callback_ = std::make_shared<EventSource::Callback>(std::move(handler), thrown_);
     out.source_.reset(source);
     sd_event_source_set_userdata(source, out.callback_.get());
+    sd_event_source_set_exit_on_failure(source, 1);
     return out;
 }
 
@@ -154,21 +172,33 @@ Result<EventSource> EventLoop::afterwards(Handler handler)
     return owned(source, [handler = std::move(handler)](std::uint32_t) { handler(); });
 }
 
-void EventLoop::feedWatchdog()
+Result<void> EventLoop::feedWatchdog()
 {
-    sd_event_set_watchdog(event_.get(), 1);
+    if (const int error = sd_event_set_watchdog(event_.get(), 1); error < 0)
+        return fail(-error, "watchdog");
+    return {};
+}
+
+void EventLoop::rethrow()
+{
+    if (*thrown_)
+        std::rethrow_exception(std::exchange(*thrown_, nullptr));
 }
 
 Result<void> EventLoop::run()
 {
-    if (const int error = sd_event_loop(event_.get()); error < 0)
+    const int error = sd_event_loop(event_.get());
+    rethrow();
+    if (error < 0)
         return fail(-error, "event loop");
     return {};
 }
 
 bool EventLoop::turn(std::chrono::microseconds patience)
 {
-    return sd_event_run(event_.get(), static_cast<std::uint64_t>(patience.count())) > 0;
+    const int events = sd_event_run(event_.get(), static_cast<std::uint64_t>(patience.count()));
+    rethrow();
+    return events > 0;
 }
 
 void EventLoop::end()

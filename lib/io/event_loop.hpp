@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 
@@ -70,12 +71,13 @@ class EventLoop
     [[nodiscard]] Result<EventSource> timer(Handler handler);
     // Block the signal in this thread and those that it starts, and call @handler when it comes.
     [[nodiscard]] Result<EventSource> signal(int number, Handler handler);
-    // Call @handler after others were called, when no other waits for longer.
+    // Call @handler after others were called. It takes its turn among those that are ready.
     [[nodiscard]] Result<EventSource> afterwards(Handler handler);
-    // Tell systemd's watchdog, if there is one, that the loop goes round.
-    void feedWatchdog();
+    // Tell systemd's watchdog, if there is one, that the loop goes round. Errors: those of
+    // sd_event_set_watchdog().
+    [[nodiscard]] Result<void> feedWatchdog();
 
-    // Until end(). Errors: those of sd_event_loop().
+    // Until end(). Errors: those of sd_event_loop(). What a handler throws is thrown by this.
     [[nodiscard]] Result<void> run();
     // Call the handlers of what is ready within @patience. False: nothing was.
     bool turn(std::chrono::microseconds patience);
@@ -85,11 +87,16 @@ class EventLoop
     struct Unref {
         void operator()(sd_event *event) const { sd_event_unref(event); }
     };
-    explicit EventLoop(sd_event *event) : event_(event) {}
+    explicit EventLoop(sd_event *event)
+        : event_(event), thrown_(std::make_shared<std::exception_ptr>())
+    {
+    }
 
-    [[nodiscard]] static EventSource owned(sd_event_source *source, EventSource::Handler handler);
+    [[nodiscard]] EventSource owned(sd_event_source *source, EventSource::Handler handler);
+    void rethrow();
 
     std::unique_ptr<sd_event, Unref> event_;
+    std::shared_ptr<std::exception_ptr> thrown_; // by a handler
 };
 
 } // namespace openipoib::io

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <csignal>
 #include <optional>
+#include <stdexcept>
 #include <string>
 
 namespace openipoib::io
@@ -136,6 +137,28 @@ TEST_F(EventLoopTest, ASignalIsHeardAndEndsTheLoop)
         EXPECT_TRUE(loop.run());
     }
     ::sigprocmask(SIG_SETMASK, &before, nullptr);
+}
+
+TEST_F(EventLoopTest, WhatAHandlerThrowsEndsTheLoop)
+{
+    const auto source =
+        loop.watch(one.get(), EPOLLIN, [](std::uint32_t) { throw std::runtime_error("no"); })
+            .value();
+    EXPECT_THROW((void)loop.run(), std::runtime_error);
+}
+
+TEST_F(EventLoopTest, ATimerThatIsSetAgainKeepsItsTurn)
+{
+    std::optional<EventSource> timer = loop.timer([this] { called += 't'; }).value();
+    timer->setTime(EventSource::Time(std::chrono::microseconds(1)));
+    const auto again = [&](std::uint32_t) {
+        called += '.';
+        timer->setTime(EventSource::Time(std::chrono::microseconds(1)));
+    };
+    const auto first = loop.watch(one.get(), EPOLLIN, again).value();
+    const auto second = loop.watch(two.get(), EPOLLIN, again).value();
+    turns(6);
+    EXPECT_NE(called.find('t'), std::string::npos) << called;
 }
 
 TEST_F(EventLoopTest, WhatCannotBePolledIsRefused)

@@ -349,6 +349,23 @@ TEST_F(HaPair, AnInterfaceThatReachesNobodyIsLeft)
     EXPECT_TRUE(world.pair->health(Side::primary).good());
 }
 
+// Peers have been switched by hand, and would have to come back.
+TEST_F(HaPair, AnInterfaceThatPeersHaveLeftIsGoneBackToOnlyAfterThem)
+{
+    world.policy.failback = 5s;
+    world.start();
+    world.tell(ReachChanged{Side::primary, "only standby ports answer by BFD", true});
+    world.quiesce();
+    ASSERT_EQ(world.active(), Side::secondary);
+    world.tell(ReachChanged{Side::primary, "", false});
+    world.pass(60s);
+    world.quiesce();
+    EXPECT_EQ(world.active(), Side::secondary);
+    world.tell(ReachChanged{Side::secondary, "only standby ports answer by BFD", true});
+    world.quiesce();
+    EXPECT_EQ(world.active(), Side::primary);
+}
+
 // It is the targets that are gone, not the way to them.
 TEST_F(HaPair, WhenNeitherReachesAnybodyNothingMoves)
 {

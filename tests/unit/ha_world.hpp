@@ -366,9 +366,10 @@ class World
             perform(*announce);
         else if (std::holds_alternative<Look>(action))
             looking_ = true;
-        else if (const auto *moved = std::get_if<Notify>(&action))
+        else if (const auto *moved = std::get_if<Notify>(&action)) {
             notified.push_back(*moved);
-        else
+            tell(Notified{});
+        } else
             said.push_back(std::get<Say>(action));
     }
     void perform(const Announce &announce)
