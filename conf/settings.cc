@@ -72,8 +72,10 @@ class Reader
     void unknownKey(const Assignment &at);
     void readSwitches();
     void readOwnQueues();
-    std::vector<std::string> haDevices(const Assignment &enabled, std::string_view key,
-                                       const char *byDefault);
+    template <typename T>
+    std::vector<T> haDevices(const Assignment &enabled, std::string_view key,
+                             Parsed<std::vector<T>> (*parse)(std::string_view),
+                             const char *byDefault);
     void readHa();
     void readBonds();
     std::optional<Bond> readBond(const std::string &name);
@@ -192,15 +194,20 @@ void Reader::readOwnQueues()
 }
 
 // The interfaces that @key names, or the one that is used without it
-std::vector<std::string> Reader::haDevices(const Assignment &enabled, std::string_view key,
-                                           const char *byDefault)
+template <typename T>
+std::vector<T> Reader::haDevices(const Assignment &enabled, std::string_view key,
+                                 Parsed<std::vector<T>> (*parse)(std::string_view),
+                                 const char *byDefault)
 {
-    if (auto named = value(key, parseDevices))
+    if (auto named = value(key, parse))
         return std::move(*named);
-    if (!find(key))
+    const Entry entry = find(key);
+    if (entry && !entry->value.empty())
+        return {};
+    if (!entry)
         add(Severity::note, enabled, "no " + std::string(key) + " is set",
             std::string(byDefault) + " is used");
-    return {byDefault};
+    return *parse(byDefault);
 }
 
 void Reader::readHa()
@@ -226,8 +233,11 @@ void Reader::readHa()
         return;
     }
     const Assignment &at = *find("IPOIBHA_ENABLE");
-    const auto primaries = haDevices(at, "PRIMARY_IPOIB_DEV", "ib0");
-    const auto secondaries = haDevices(at, "SECONDARY_IPOIB_DEV", "ib1");
+    const auto primaries = haDevices(at, "PRIMARY_IPOIB_DEV", parseDevices, "ib0");
+    const auto secondaries = haDevices(at, "SECONDARY_IPOIB_DEV", parseSecondaries, "ib1");
+    // What is wrong with them has been said.
+    if (primaries.empty() || secondaries.empty())
+        return;
     if (auto pairs = pairUp(primaries, secondaries)) {
         ha.pairs = std::move(*pairs);
     } else {
@@ -360,6 +370,26 @@ Reading Reader::run()
 }
 
 } // namespace
+
+std::string HaPair::secondary() const
+{
+    std::string all;
+    for (const auto &one : secondaries)
+        all += (all.empty() ? "" : ":") + one;
+    return all;
+}
+
+std::vector<std::string> HaPair::interfaces() const
+{
+    std::vector<std::string> all{primary};
+    all.insert(all.end(), secondaries.begin(), secondaries.end());
+    return all;
+}
+
+bool HaPair::has(std::string_view interface) const
+{
+    return primary == interface || std::ranges::find(secondaries, interface) != secondaries.end();
+}
 
 std::optional<Mode> Settings::modeFor(std::string_view interface) const
 {

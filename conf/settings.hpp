@@ -27,7 +27,13 @@ enum class Mode { datagram, connected, automatic };
 
 struct HaPair {
     std::string primary;
-    std::string secondary;
+    std::vector<std::string> secondaries; // at least one, the most preferred one first
+
+    // As the file has them: "ib1:ib2"
+    [[nodiscard]] std::string secondary() const;
+    // All of them, the most preferred one first
+    [[nodiscard]] std::vector<std::string> interfaces() const;
+    [[nodiscard]] bool has(std::string_view interface) const;
 };
 
 // A host whose answers show that an interface reaches it.
@@ -40,7 +46,7 @@ struct HaTarget {
 
 // What ipoib-ha is to do.
 struct Ha {
-    std::vector<HaPair> pairs; // at least one; no interface is in two of them
+    std::vector<HaPair> pairs; // at least one; no interface comes twice
     std::vector<HaTarget> targets;
     unsigned targetInterval = 1000; // milliseconds between two questions
     unsigned targetMisses = 3;      // questions without an answer, in a row

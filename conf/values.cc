@@ -24,6 +24,7 @@ constexpr unsigned maxPort = 254;
 constexpr std::size_t maxPorts = 32; // that ib_ipoib takes
 constexpr std::size_t maxTargets = 64;
 constexpr std::ptrdiff_t maxProbes = 8;
+constexpr std::size_t maxSecondaries = 7; // for one primary
 
 std::unexpected<Misfit> misfit(std::string_view value, std::string cure)
 {
@@ -40,11 +41,11 @@ std::string lower(std::string_view text)
     return out;
 }
 
-std::vector<std::string> split(std::string_view value)
+std::vector<std::string> split(std::string_view value, const char *separators = ", \t")
 {
     std::vector<std::string> out;
     while (!value.empty()) {
-        const auto at = value.find_first_of(", \t");
+        const auto at = value.find_first_of(separators);
         if (at != 0)
             out.emplace_back(value.substr(0, at));
         value = at == std::string_view::npos ? std::string_view{} : value.substr(at + 1);
@@ -199,6 +200,32 @@ Parsed<std::vector<std::string>> parseDevices(std::string_view value)
     return names;
 }
 
+Parsed<std::vector<std::vector<std::string>>> parseSecondaries(std::string_view value)
+{
+    static constexpr auto expected =
+        "expected a name for each primary interface, separated by commas, or several in the order "
+        "of preference, for example ib1:ib2";
+    std::vector<std::vector<std::string>> all;
+    std::set<std::string> known;
+    for (const auto &word : split(value)) {
+        auto names = split(word, ":");
+        if (names.empty() || word.starts_with(':') || word.ends_with(':') ||
+            word.find("::") != std::string::npos || !std::ranges::all_of(names, isDeviceName))
+            return misfit(word, expected);
+        for (const auto &name : names)
+            if (!known.insert(name).second)
+                return std::unexpected(
+                    Misfit{"'" + printable(name) + "' comes twice", "remove one of them"});
+        if (names.size() > maxSecondaries)
+            return misfit(word, "expected at most " + std::to_string(maxSecondaries) +
+                                    " secondary interfaces for a primary one");
+        all.push_back(std::move(names));
+    }
+    if (all.empty())
+        return misfit(value, expected);
+    return all;
+}
+
 Parsed<std::vector<std::string>> parseAddresses(std::string_view value)
 {
     const auto words = split(value);
@@ -322,21 +349,22 @@ Parsed<std::string> parseProgram(std::string_view value)
 }
 
 Parsed<std::vector<HaPair>> pairUp(const std::vector<std::string> &primaries,
-                                   const std::vector<std::string> &secondaries)
+                                   const std::vector<std::vector<std::string>> &secondaries)
 {
     if (primaries.size() != secondaries.size())
         return std::unexpected(
             Misfit{"there are primary interfaces: " + std::to_string(primaries.size()) +
                        ", secondary ones: " + std::to_string(secondaries.size()),
-                   "name a secondary interface for each primary one"});
+                   "name a secondary interface for each primary one, or join several for one by "
+                   "colons, as in ib1:ib2"});
     std::vector<HaPair> pairs;
     std::set<std::string> names;
     for (std::size_t i = 0; i < primaries.size(); ++i) {
-        for (const auto &name : {primaries[i], secondaries[i]})
+        pairs.push_back({primaries[i], secondaries[i]});
+        for (const auto &name : pairs.back().interfaces())
             if (!names.insert(name).second)
                 return std::unexpected(Misfit{"'" + printable(name) + "' comes twice",
                                               "name another port's interface"});
-        pairs.push_back({primaries[i], secondaries[i]});
     }
     return pairs;
 }
@@ -349,9 +377,8 @@ Parsed<void> checkTargets(const std::vector<HaTarget> &targets, const std::vecto
                 Misfit{"it is not known which pair asks for '" + printable(target.address) + "'",
                        "append % and one of its interfaces, as in " + target.address + "%" +
                            printable(pairs.front().primary)});
-        const bool known = std::ranges::any_of(pairs, [&](const HaPair &pair) {
-            return pair.primary == target.interface || pair.secondary == target.interface;
-        });
+        const bool known = std::ranges::any_of(
+            pairs, [&](const HaPair &pair) { return pair.has(target.interface); });
         if (!target.interface.empty() && !known)
             return std::unexpected(Misfit{"'" + printable(target.interface) + "' is in no pair",
                                           "append % and the interface of a pair"});
@@ -363,13 +390,12 @@ Parsed<void> checkProbes(const std::vector<HaTarget> &probes, const std::vector<
 {
     for (const auto &pair : pairs) {
         const auto count = std::ranges::count_if(probes, [&](const HaTarget &probe) {
-            return probe.interface.empty() || probe.interface == pair.primary ||
-                   probe.interface == pair.secondary;
+            return probe.interface.empty() || pair.has(probe.interface);
         });
         if (count > maxProbes)
             return std::unexpected(Misfit{"there are " + std::to_string(count) + " addresses for " +
                                               printable(pair.primary) + " and " +
-                                              printable(pair.secondary),
+                                              printable(pair.secondary()),
                                           "expected at most " + std::to_string(maxProbes)});
     }
     return checkTargets(probes, pairs);

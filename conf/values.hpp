@@ -23,6 +23,9 @@ template <typename T> using Parsed = std::expected<T, Misfit>;
 // Lists are separated by commas or blanks; an empty list and a name that comes
 // twice do not fit.
 [[nodiscard]] Parsed<std::vector<std::string>> parseDevices(std::string_view value);
+// Secondary interfaces: for each primary one, those that stand by for it, as "ib1:ib2".
+[[nodiscard]] Parsed<std::vector<std::vector<std::string>>>
+parseSecondaries(std::string_view value);
 [[nodiscard]] Parsed<std::vector<std::string>> parseAddresses(std::string_view value);
 [[nodiscard]] Parsed<std::vector<std::uint16_t>> parsePkeys(std::string_view value);
 // HCAs, ports as "mlx5_0/1", or allHcas alone; "none" alone: none of them.
@@ -44,10 +47,11 @@ template <typename T> using Parsed = std::expected<T, Misfit>;
 [[nodiscard]] Parsed<unsigned> parseProbeMisses(std::string_view value);
 // The path of a program, from the root
 [[nodiscard]] Parsed<std::string> parseProgram(std::string_view value);
-// The first primary with the first secondary, and so on. What does not fit: their numbers
+// The first primary with the first secondary ones, and so on. What does not fit: their numbers
 // differ, or an interface comes twice.
-[[nodiscard]] Parsed<std::vector<HaPair>> pairUp(const std::vector<std::string> &primaries,
-                                                 const std::vector<std::string> &secondaries);
+[[nodiscard]] Parsed<std::vector<HaPair>>
+pairUp(const std::vector<std::string> &primaries,
+       const std::vector<std::vector<std::string>> &secondaries);
 // Whether it is known for each target which pair asks for it
 [[nodiscard]] Parsed<void> checkTargets(const std::vector<HaTarget> &targets,
                                         const std::vector<HaPair> &pairs);

@@ -22,8 +22,7 @@ io::Bytes binary(const std::string &address)
 
 bool concerns(const conf::HaTarget &target, const conf::HaPair &pair)
 {
-    return target.interface.empty() || target.interface == pair.primary ||
-           target.interface == pair.secondary;
+    return target.interface.empty() || pair.has(target.interface);
 }
 
 // Each once, however it is written
@@ -60,7 +59,8 @@ Configuration configurationOf(const conf::Ha &ha)
         made.policy.failback = std::chrono::seconds(*ha.failback);
     for (const auto &pair : ha.pairs) {
         made.pairs.push_back(
-            {.names = {{pair.primary, pair.secondary}},
+            {.names = {{pair.primary, pair.secondary()}},
+             .order = pair.interfaces(),
              .targets = {.addresses = addressesFor(ha.targets, pair),
                          .every = std::chrono::milliseconds(ha.targetInterval),
                          .misses = ha.targetMisses},

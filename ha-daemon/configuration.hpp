@@ -13,6 +13,7 @@
 namespace openipoib::ha
 {
 
+// As openib.conf has them: the secondary of "ib0+ib1:ib2" is "ib1:ib2".
 using Names = Both<std::string>;
 
 // "ib0+ib1"
@@ -20,6 +21,7 @@ using Names = Both<std::string>;
 
 struct PairConfiguration {
     Names names;
+    std::vector<std::string> order; // its interfaces, the most preferred one first
     TargetPolicy targets;
     SessionPolicy sessions;
 };

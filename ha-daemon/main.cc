@@ -68,7 +68,9 @@ void describe(CLI::App &app, CommandLine &line)
     app.set_version_flag("-V,--version", "ipoib-ha " OPENIPOIB_VERSION);
     app.add_option("-p", line.primaries, "primary interface (default: ib0); again for more pairs")
         ->allow_extra_args(false);
-    app.add_option("-s", line.secondaries, "its secondary interface (default: ib1)")
+    app.add_option("-s", line.secondaries,
+                   "its secondary interface (default: ib1), or several, the most preferred one "
+                   "first: ib1:ib2")
         ->allow_extra_args(false);
     app.add_flag("--with-arping", line.arping, "announce addresses that have moved (the default)");
     app.add_flag("--no-arping", line.noArping, "do not")->excludes("--with-arping");
@@ -105,7 +107,8 @@ void describe(CLI::App &app, CommandLine &line)
     add("explain", "the last decisions and their reasons");
     add("switch", "make the other interface the active one, and stay there");
     CLI::App *change = app.get_subcommand("switch");
-    change->add_option("PAIR", line.pair, "of this pair alone: one of its interfaces, or IF+IF");
+    change->add_option("PAIR", line.pair,
+                       "of this pair alone: one of its interfaces, or all, as IF+IF");
     change->add_flag("--dry-run", line.dryRun, "only say what would be done");
     add("metrics", "the status for Prometheus");
     app.get_subcommand("metrics")->add_option(
@@ -137,6 +140,19 @@ std::optional<conf::Settings> readConfiguration(const std::string &path)
     return std::move(reading.settings);
 }
 
+// The value of an option by the parser of openib.conf
+template <typename T>
+io::Result<void> set(const char *option, const std::string &text,
+                     conf::Parsed<T> (*parse)(std::string_view), T &to)
+{
+    auto parsed = parse(text);
+    if (!parsed)
+        return io::fail(EINVAL, std::string(option) + ": " + parsed.error().what + "; " +
+                                    parsed.error().cure);
+    to = std::move(*parsed);
+    return {};
+}
+
 io::Result<std::vector<conf::HaPair>> pairsOf(const CommandLine &line)
 {
     const auto orDefault = [](std::vector<std::string> names, const char *byDefault) {
@@ -145,14 +161,19 @@ io::Result<std::vector<conf::HaPair>> pairsOf(const CommandLine &line)
         return names;
     };
     const auto primaries = orDefault(line.primaries, "ib0");
-    const auto secondaries = orDefault(line.secondaries, "ib1");
-    for (const auto &names : {primaries, secondaries})
-        for (const auto &name : names)
-            if (!conf::isDeviceName(name))
-                return io::fail(EINVAL, "'" + name + "' is not the name of an interface");
+    for (const auto &name : primaries)
+        if (!conf::isDeviceName(name))
+            return io::fail(EINVAL, "'" + name + "' is not the name of an interface");
+    std::vector<std::vector<std::string>> secondaries;
+    for (const auto &names : orDefault(line.secondaries, "ib1")) {
+        std::vector<std::vector<std::string>> some;
+        if (const auto done = set("-s", names, conf::parseSecondaries, some); !done)
+            return std::unexpected(done.error());
+        std::ranges::move(some, std::back_inserter(secondaries));
+    }
     auto pairs = conf::pairUp(primaries, secondaries);
     if (!pairs)
-        return io::fail(EINVAL, pairs.error().what);
+        return io::fail(EINVAL, pairs.error().what + "; " + pairs.error().cure);
     return std::move(*pairs);
 }
 
@@ -165,19 +186,6 @@ io::Result<conf::Ha> configured(const std::string &path)
     if (!settings->ha)
         return io::fail(EINVAL, path + ": IPOIBHA_ENABLE is not yes");
     return std::move(*settings->ha);
-}
-
-// The value of an option by the parser of openib.conf
-template <typename T>
-io::Result<void> set(const char *option, const std::string &text,
-                     conf::Parsed<T> (*parse)(std::string_view), T &to)
-{
-    auto parsed = parse(text);
-    if (!parsed)
-        return io::fail(EINVAL, std::string(option) + ": " + parsed.error().what + "; " +
-                                    parsed.error().cure);
-    to = std::move(*parsed);
-    return {};
 }
 
 // The value of an option that can be given again by the parser of a list

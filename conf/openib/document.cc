@@ -67,7 +67,7 @@ Json haDocument(const conf::Ha &ha)
     Json out{{"failback", ha.failback ? Json(*ha.failback) : Json("never")},
              {"multicast", ha.multicast}};
     for (const auto &pair : ha.pairs)
-        out["pairs"].push_back({{"primary", pair.primary}, {"secondary", pair.secondary}});
+        out["pairs"].push_back({{"primary", pair.primary}, {"secondary", pair.secondary()}});
     for (const auto &target : ha.targets)
         out["targets"].push_back(textOf(target));
     if (!ha.targets.empty()) {

@@ -311,13 +311,17 @@ void Planner::highAvailability()
     }
     // It takes up a pair that is not complete as soon as it is.
     std::vector<std::string> complete;
-    for (const auto &[primary, secondary] : settings_.ha->pairs) {
-        const std::string pair = fmt::format("{}+{}", primary, secondary);
-        for (const auto &name : {primary, secondary})
+    for (const auto &one : settings_.ha->pairs) {
+        const std::string pair = fmt::format("{}+{}", one.primary, one.secondary());
+        const auto names = one.interfaces();
+        const auto there = std::ranges::count_if(
+            names, [this](const std::string &name) { return state_.interface(name) != nullptr; });
+        for (const auto &name : names)
             if (!state_.interface(name))
-                plan_.problems.push_back(fmt::format(
-                    "{} is not highly available: there is no interface {}", pair, name));
-        if (state_.interface(primary) && state_.interface(secondary))
+                plan_.problems.push_back(
+                    fmt::format("{} is {}highly available: there is no interface {}", pair,
+                                there < 2 ? "not " : "less ", name));
+        if (there >= 2)
             complete.push_back(pair);
     }
     if (state_.haRunning)
@@ -381,10 +385,9 @@ void Planner::devices(const std::string &only)
         return;
     if (queues(only); done())
         return;
-    const bool inHa =
-        settings_.ha && std::ranges::any_of(settings_.ha->pairs, [&](const conf::HaPair &pair) {
-            return pair.primary == only || pair.secondary == only;
-        });
+    const bool inHa = settings_.ha &&
+                      std::ranges::any_of(settings_.ha->pairs,
+                                          [&](const conf::HaPair &pair) { return pair.has(only); });
     if (only.empty() || inHa)
         highAvailability();
     if (!done())

@@ -19,9 +19,11 @@ using openipoib::promise;
 void checkHa(const openipoib::conf::Ha &ha)
 {
     std::set<std::string> names;
-    for (const auto &pair : ha.pairs)
-        promise(names.insert(pair.primary).second && names.insert(pair.secondary).second,
-                "an interface in one pair");
+    for (const auto &pair : ha.pairs) {
+        promise(!pair.secondaries.empty(), "a secondary interface");
+        for (const auto &name : pair.interfaces())
+            promise(names.insert(name).second, "an interface in one pair");
+    }
     promise(!ha.pairs.empty(), "a pair");
     for (const auto &target : ha.targets)
         promise(target.interface.empty() ? ha.pairs.size() == 1 : names.contains(target.interface),

@@ -107,7 +107,7 @@ TEST(ConfFiles, NotesOfOfed12)
     ASSERT_TRUE(settings.ha);
     ASSERT_EQ(settings.ha->pairs.size(), 1u);
     EXPECT_EQ(settings.ha->pairs[0].primary, "ib0");
-    EXPECT_EQ(settings.ha->pairs[0].secondary, "ib1");
+    EXPECT_EQ(settings.ha->pairs[0].secondary(), "ib1");
     EXPECT_TRUE(settings.ha->multicast);
     EXPECT_FALSE(settings.ha->failback);
     EXPECT_TRUE(settings.onBoot);

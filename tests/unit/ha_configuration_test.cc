@@ -62,5 +62,48 @@ TEST(HaConfiguration, SeveralPairsEachWithItsTargets)
     EXPECT_EQ(made.notify, "/usr/local/sbin/moved");
 }
 
+TEST(HaConfiguration, SeveralSecondariesInTheirOrder)
+{
+    const auto made = read("PRIMARY_IPOIB_DEV=ib0,ib4\nSECONDARY_IPOIB_DEV=ib2:ib1,ib5\n"
+                           "IPOIBHA_TARGETS=10.0.0.1%ib1,10.0.0.2%ib5\n");
+    ASSERT_EQ(made.pairs.size(), 2u);
+    EXPECT_EQ(nameOf(made.pairs[0].names), "ib0+ib2:ib1");
+    EXPECT_EQ(made.pairs[0].order, (std::vector<std::string>{"ib0", "ib2", "ib1"}));
+    EXPECT_EQ(made.pairs[0].targets.addresses, (std::vector<io::Bytes>{{10, 0, 0, 1}}));
+    EXPECT_EQ(nameOf(made.pairs[1].names), "ib4+ib5");
+    EXPECT_EQ(made.pairs[1].order, (std::vector<std::string>{"ib4", "ib5"}));
+    EXPECT_EQ(made.pairs[1].targets.addresses, (std::vector<io::Bytes>{{10, 0, 0, 2}}));
+}
+
+// What would be said of the value of SECONDARY_IPOIB_DEV, for a primary ib0
+std::string complaint(const std::string &secondaries)
+{
+    const auto reading = conf::readSettings("IPOIBHA_ENABLE=yes\nPRIMARY_IPOIB_DEV=ib0\n"
+                                            "SECONDARY_IPOIB_DEV=" +
+                                                secondaries + "\n",
+                                            {});
+    return reading.diagnostics.empty() ? "" : conf::render(reading.diagnostics.front(), "f");
+}
+
+TEST(HaConfiguration, WhatIsWrongWithSecondariesIsSaid)
+{
+    const std::string what = "error: SECONDARY_IPOIB_DEV: ";
+    EXPECT_EQ(complaint("ib1:ib2:ib3:ib4:ib5:ib6:ib7"), "");
+    EXPECT_EQ(complaint("ib1:ib2:ib1"),
+              "f:3:21: " + what + "'ib1' comes twice; remove one of them");
+    EXPECT_EQ(complaint("ib1:ib0"),
+              "f:3:1: " + what + "'ib0' comes twice; name another port's interface");
+    EXPECT_EQ(complaint("ib1:ib2:ib3:ib4:ib5:ib6:ib7:ib8"),
+              "f:3:21: " + what +
+                  "'ib1:ib2:ib3:ib4:ib5:ib6:ib7:ib8' is no possible value; expected at most 7 "
+                  "secondary interfaces for a primary one");
+    for (const std::string value : {"ib1:", ":ib1", "ib1::ib2", ":", "ib1:ib2/1"})
+        EXPECT_EQ(complaint(value),
+                  "f:3:21: " + what + "'" + value +
+                      "' is no possible value; expected a name for each primary interface, "
+                      "separated by commas, or several in the order of preference, for example "
+                      "ib1:ib2");
+}
+
 } // namespace
 } // namespace openipoib::ha

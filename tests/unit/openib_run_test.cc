@@ -261,6 +261,18 @@ TEST_F(OpenibTest, HighAvailabilityOfThePairsThatAreComplete)
     EXPECT_TRUE(machine.state.haRunning);
 }
 
+TEST_F(OpenibTest, HighAvailabilityWithoutASpareInterface)
+{
+    const std::string file = "IPOIBHA_ENABLE=yes\nPRIMARY_IPOIB_DEV=ib0\n";
+    EXPECT_EQ(run("start", file + "SECONDARY_IPOIB_DEV=ib1:ib9\n"), Exit::degraded);
+    EXPECT_TRUE(said("ib0+ib1:ib9 is less highly available: there is no interface ib9"));
+    EXPECT_TRUE(machine.state.haRunning);
+    EXPECT_EQ(run("stop", file), Exit::done);
+    EXPECT_EQ(run("start", file + "SECONDARY_IPOIB_DEV=ib8:ib9\n"), Exit::degraded);
+    EXPECT_TRUE(said("ib0+ib8:ib9 is not highly available: there is no interface ib8"));
+    EXPECT_FALSE(machine.state.haRunning);
+}
+
 constexpr auto bonds = "SET_IPOIB_CM=yes\nIPOIBBOND_ENABLE=yes\nIPOIB_BONDS=bond0\n"
                        "bond0_IP=10.10.10.1\nbond0_SLAVES=ib0,ib1\n";
 
