@@ -44,9 +44,9 @@ json interface(const Pair &pair, Side side, Time now)
                                        : "datagram"}};
 }
 
-json move(const Pair &pair, const Move &one, Time now)
+json move(const Move &one, Time now)
 {
-    return {{"to", pair.lanes().at(0).view.side[one.to].name},
+    return {{"to", one.to},
             {"cause", one.cause},
             {"event_s", seconds(one.event)},
             {"ago_s", seconds(now - one.event)},
@@ -117,7 +117,7 @@ json describe(const Pair &pair, Time now)
         if (!attempts.error.empty())
             out["failing"].push_back({{"step", step.text()}, {"error", attempts.error}});
     for (const auto &one : pair.moves())
-        out["moves"].push_back(move(pair, one, now));
+        out["moves"].push_back(move(one, now));
     return out;
 }
 

@@ -29,6 +29,8 @@ std::string_view messageId(Topic topic)
         return "ac3856070a6849a797c432ce776d17be";
     case Topic::unswitched:
         return "ed48914c97994df8a40cfb52deaea1c0";
+    case Topic::replaced:
+        return "bbccd4d4e24e4a589aa5d5db0738ba50";
     case Topic::managed:
         return "bb33972d7aef4f1087fae52033d50224";
     case Topic::refused:

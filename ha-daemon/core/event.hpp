@@ -2,6 +2,7 @@
 // What a pair is told, and what it wants done.
 #pragma once
 
+#include "ha-daemon/core/health.hpp"
 #include "ha-daemon/core/step.hpp"
 #include "ha-daemon/core/view.hpp"
 
@@ -67,8 +68,17 @@ struct Tick {
 struct SwitchAsked {
 };
 
+// While nothing is under way: another interface takes the place of the one that stands by.
+struct StandbyReplaced {
+    std::map<std::uint16_t, Interface> by; // for each lane
+    Health health;
+    std::string port;  // as PortChanged
+    std::string reach; // as ReachChanged
+    std::string cause;
+};
+
 using Event = std::variant<Seen, LinkChanged, PortChanged, ReachChanged, BatchDone, Announced,
-                           Notified, Tick, SwitchAsked>;
+                           Notified, Tick, SwitchAsked, StandbyReplaced>;
 
 // Keep the journal.
 struct Save {
@@ -98,7 +108,8 @@ struct Look {
 
 // The identity has moved: tell who wants to know.
 struct Notify {
-    Side active = Side::primary;
+    std::string active;
+    std::string standby;
     std::string cause;
     Time took{};            // since the kernel spoke; 0: not known, another daemon began it
     std::size_t failed = 0; // changes
@@ -116,6 +127,7 @@ enum class Topic {
     moved,      // it is there
     stays,      // on an interface that has failed
     unswitched, // by hand
+    replaced,   // the standby, by another interface
     managed,    // an interface, by somebody else as well
     refused,    // a change, by the kernel
 };

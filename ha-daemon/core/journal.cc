@@ -67,13 +67,14 @@ std::string writeJournal(const Journal &journal)
                          {"identity", toJson(entry.identity)},
                          {"own", toJson(entry.own)}});
     }
-    const json all = {{"format", format},
-                      {"active", journal.active == Side::primary ? "primary" : "secondary"},
-                      {"clean", journal.clean},
-                      {"moves", journal.moves},
-                      {"cause", journal.cause},
-                      {"guards", journal.guards},
-                      {"lanes", std::move(lanes)}};
+    json all = {{"format", format},
+                {"active", journal.active == Side::primary ? "primary" : "secondary"},
+                {"clean", journal.clean},
+                {"moves", journal.moves},
+                {"guards", journal.guards},
+                {"lanes", std::move(lanes)}};
+    if (!journal.names[Side::primary].empty())
+        all["names"] = journal.names.values;
     return all.dump() + "\n";
 }
 
@@ -91,6 +92,7 @@ try {
     journal.moves = all.at("moves").get<std::uint64_t>();
     journal.cause = all.value("cause", "");
     journal.guards = all.value("guards", Journal::Guards());
+    journal.names.values = all.value("names", decltype(journal.names.values)());
     for (const auto &from : all.at("lanes")) {
         Journal::Entry entry;
         entry.child = from.at("child").get<std::uint16_t>();

@@ -25,6 +25,8 @@ struct Journal {
     // the interface, the name.
     using Guards = std::set<std::pair<int, std::string>>;
 
+    // Which two they are, if there are more to choose from; otherwise empty.
+    Both<std::string> names;
     Side active = Side::primary;
     // It ended when all was well: what is missing now was removed by somebody.
     bool clean = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include "ha-daemon/core/pair.hpp"
 
+#include "ha-daemon/core/fitness.hpp"
 #include "ha-daemon/core/plan.hpp"
 
 #include <algorithm>
@@ -29,13 +30,6 @@ Items without(Items items, const Items &others)
 bool isAddressed(const Items &items)
 {
     return std::ranges::any_of(items, &Item::isAddress);
-}
-
-Interface absent(const std::string &name)
-{
-    Interface none;
-    none.name = name;
-    return none;
 }
 
 } // namespace
@@ -229,6 +223,33 @@ void Pair::on(const SwitchAsked &)
     act(Look{});
 }
 
+// The active interface does not notice; what is to be done for the new standby follows from
+// what is seen of it.
+void Pair::on(const StandbyReplaced &one)
+{
+    if (!atRest())
+        return;
+    const Side side = other(active_);
+    const std::string before = name(side);
+    for (auto &[child, lane] : lanes_) {
+        lane.view.side[side] = one.by.at(child);
+        lane.index[side] = lane.view.side[side].index;
+    }
+    health_[side] = one.health;
+    port_[side] = one.port;
+    reach_[side] = one.reach;
+    decided({Severity::notice,
+             name(side) + " stands by in the place of " + before + ": " + one.cause,
+             Topic::replaced,
+             {{"INTERFACE", name(side)}, {"FROM", before}, {"CAUSE", one.cause}}});
+    assess();
+    // Whoever comes after has to know which two they are before anything is changed.
+    act(Save{});
+    decide();
+    reconcile();
+    act(Look{});
+}
+
 // What it means
 
 void Pair::start()
@@ -292,15 +313,13 @@ void Pair::see(LaneState &lane, bool lost)
         adopt(lane);
 }
 
-// Before they are set: whoever comes after has to know of it.
-void Pair::noteGuards(const Steps &steps)
+bool Pair::noteGuards(const Steps &steps)
 {
     const std::size_t before = guards_.size();
     for (const auto &step : steps)
         if (isGuarding(step))
             guards_.emplace(step.index, step.name);
-    if (guards_.size() != before)
-        act(Save{});
+    return guards_.size() != before;
 }
 
 void Pair::releaseGuard(const Step &step)
@@ -358,16 +377,7 @@ std::string Pair::whyDead(Side side) const
     const auto lane = lanes_.find(0);
     if (lane == lanes_.end())
         return "not seen yet";
-    const Interface &interface = lane->second.view.side[side];
-    if (!interface.index)
-        return "there is no " + interface.name;
-    if (!interface.infiniband)
-        return interface.name + " is not an IPoIB interface";
-    if (!interface.up)
-        return interface.name + " is set down";
-    if (!port_[side].empty())
-        return port_[side];
-    return interface.carrier ? "" : interface.name + " has no carrier";
+    return ha::whyDead(lane->second.view.side[side], port_[side]);
 }
 
 std::string Pair::whyBad(Side side) const
@@ -382,21 +392,12 @@ bool Pair::couldServe(Side side) const
     return health_[side].good() || (whyDead(side).empty() && !whyDead(other(side)).empty());
 }
 
-// Why it must not be used even though it works
 std::string Pair::unfit(Side side) const
 {
     const auto lane = lanes_.find(0);
     if (lane == lanes_.end())
         return "not seen yet";
-    const Interface &one = lane->second.view.side[side];
-    const Interface &now = lane->second.view.side[other(side)];
-    if (one.enslaved)
-        return one.name + " belongs to another interface";
-    if (one.vrf != now.vrf)
-        return one.name + " and " + now.name + " do not belong to the same VRF";
-    if (one.pkey && now.pkey && (one.pkey & 0x7FFF) != (now.pkey & 0x7FFF))
-        return one.name + " and " + now.name + " are in different partitions";
-    return {};
+    return whyUnfit(lane->second.view.side[side], lane->second.view.side[other(side)]);
 }
 
 void Pair::assess()
@@ -471,14 +472,14 @@ void Pair::decide()
 
 void Pair::decideFailback()
 {
-    const Health &primary = health_[Side::primary];
-    if (!policy_.failback || held_ || active_ == Side::primary || !primary.good() ||
-        !unfit(Side::primary).empty())
+    const Health &preferred = health_[preferred_];
+    if (!policy_.failback || held_ || active_ == preferred_ || !preferred.good() ||
+        !unfit(preferred_).empty())
         return;
-    const Time from = primary.stableFrom(primary.failures() > 1 ? std::max(*policy_.failback, calm)
-                                                                : *policy_.failback);
+    const Time from = preferred.stableFrom(
+        preferred.failures() > 1 ? std::max(*policy_.failback, calm) : *policy_.failback);
     if (now_ >= from)
-        move(Side::primary, name(Side::primary) + " works again");
+        move(preferred_, name(preferred_) + " works again");
     else
         wakeAt(from);
 }
@@ -495,7 +496,7 @@ void Pair::move(Side to, const std::string &cause)
     waiting_.clear();
     announceAt_.reset();
     ++moveCount_;
-    moves_.push_back({.to = to, .cause = cause, .event = at_, .decided = now_});
+    moves_.push_back({.to = name(to), .cause = cause, .event = at_, .decided = now_});
     if (moves_.size() > movesKept)
         moves_.pop_front();
     // The new one is believed only when it has been seen to have everything.

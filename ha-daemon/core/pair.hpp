@@ -24,7 +24,7 @@ namespace openipoib::ha
 {
 
 struct Policy {
-    // After how long a stable primary takes over again; nullopt: never.
+    // After how long the preferred interface takes over again if it works; nullopt: never.
     std::optional<Time> failback;
     bool announce = true;
 };
@@ -63,7 +63,7 @@ struct LaneState {
 
 // One failover: when what happened.
 struct Move {
-    Side to = Side::primary;
+    std::string to; // the interface
     std::string cause;
     Time event{};     // the kernel had spoken
     Time decided{};   // and the pair had answered
@@ -96,11 +96,27 @@ class Pair
     [[nodiscard]] Steps farewell() const;
 
     void configure(Policy policy) { policy_ = policy; }
+    // Which of the two failback goes to. The primary, unless something else is said.
+    void prefer(Side side) { preferred_ = side; }
+    // Steps by others for interfaces that stood by, or may: what they set is kept in mind as the
+    // pair's own. True: the journal is to be kept before they are done.
+    [[nodiscard]] bool noteGuards(const Steps &steps);
+    void releaseGuard(const Step &step);
+    // What others have found
+    void record(Time now, std::string text);
 
     [[nodiscard]] Phase phase() const { return phase_; }
     [[nodiscard]] bool started() const { return phase_ != Phase::unseen; }
+    // Nothing is under way.
+    [[nodiscard]] bool atRest() const { return phase_ == Phase::guarding && !busy_; }
     [[nodiscard]] Side active() const { return active_; }
+    [[nodiscard]] Side preferred() const { return preferred_; }
     [[nodiscard]] const Health &health(Side side) const { return health_[side]; }
+    // Why nobody is reached by it
+    [[nodiscard]] const std::string &reach(Side side) const { return reach_[side]; }
+    // Why it must not be used even though it works; "": it may.
+    [[nodiscard]] std::string unfit(Side side) const;
+    [[nodiscard]] const Journal::Guards &guards() const { return guards_; }
     [[nodiscard]] const Policy &policy() const { return policy_; }
     [[nodiscard]] const std::map<std::uint16_t, LaneState> &lanes() const { return lanes_; }
     [[nodiscard]] const std::map<StepKey, Attempts> &failing() const { return attempts_; }
@@ -124,12 +140,11 @@ class Pair
     void on(const Notified &);
     void on(const Tick &);
     void on(const SwitchAsked &);
+    void on(const StandbyReplaced &one);
 
     void start();
     void succeed(const Journal &journal);
     void noteManagers(const LaneState &lane);
-    void noteGuards(const Steps &steps);
-    void releaseGuard(const Step &step);
     void see(LaneState &lane, bool lost);
     void forget();
     void expire(LaneState &lane) const;
@@ -162,7 +177,6 @@ class Pair
     [[nodiscard]] std::string whyBad(Side side) const;
     [[nodiscard]] bool couldServe(Side side) const;
     [[nodiscard]] bool hasAddress() const;
-    [[nodiscard]] std::string unfit(Side side) const;
     [[nodiscard]] bool flapping() const;
     [[nodiscard]] const std::string &name(Side side) const;
     void decided(Say what);
@@ -174,6 +188,7 @@ class Pair
     std::optional<Journal> journal_; // of the one before; until started
     Phase phase_ = Phase::unseen;
     Side active_ = Side::primary;
+    Side preferred_ = Side::primary;
     std::map<std::uint16_t, LaneState> lanes_;
     Both<Health> health_;
     Both<std::string> port_;  // why the port does not work

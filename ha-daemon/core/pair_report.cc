@@ -19,7 +19,8 @@ Journal Pair::journal(bool ending) const
 {
     if (!started() && journal_)
         return *journal_;
-    Journal out{.active = active_,
+    Journal out{.names = {},
+                .active = active_,
                 .clean = ending && started(),
                 .moves = moveCount_,
                 .cause = isMoving(phase_) ? moves_.back().cause : untold_,
@@ -37,14 +38,8 @@ Steps Pair::farewell() const
 {
     Steps steps;
     for (const auto &[child, lane] : lanes_)
-        for (const auto &interface : lane.view.side.values) {
-            for (const auto &[name, value] : interface.settings)
-                if (value == "1" && guards_.contains({interface.index, name}))
-                    steps.push_back({Act::setting, interface.name, interface.index, {}, name, "0"});
-            for (const auto &item : interface.items)
-                if (item.kind == Kind::standIn)
-                    steps.push_back({Act::drop, interface.name, interface.index, item, {}, {}});
-        }
+        for (const auto &interface : lane.view.side.values)
+            std::ranges::move(planFarewell(interface, guards_), std::back_inserter(steps));
     return steps;
 }
 
@@ -103,10 +98,15 @@ void Pair::noteManagers(const LaneState &lane)
 
 void Pair::decided(Say what)
 {
-    decisions_.push_back({now_, what.text});
+    record(now_, what.text);
+    say(std::move(what));
+}
+
+void Pair::record(Time now, std::string text)
+{
+    decisions_.push_back({now, std::move(text)});
     if (decisions_.size() > decisionsKept)
         decisions_.pop_front();
-    say(std::move(what));
 }
 
 void Pair::say(Say what)

@@ -57,7 +57,8 @@ void Pair::reconcile()
     if (steps.empty())
         return;
     busy_ = true;
-    noteGuards(steps);
+    if (noteGuards(steps))
+        act(Save{});
     act(Batch{std::move(steps), phase_ < Phase::giving && !hasTurned()});
 }
 
@@ -220,7 +221,7 @@ void Pair::settle()
 void Pair::notify(Time took, std::size_t failed)
 {
     telling_ = true;
-    act(Notify{active_, untold_, took, failed});
+    act(Notify{name(active_), name(other(active_)), untold_, took, failed});
 }
 
 void Pair::noteTurned()

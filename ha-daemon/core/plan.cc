@@ -45,6 +45,15 @@ Steps planTurning(const Interface &interface, bool away, const Journal::Guards &
     return {};
 }
 
+Steps planStandInDrops(const Interface &interface)
+{
+    Steps steps;
+    for (const auto &item : interface.items)
+        if (item.kind == Kind::standIn)
+            steps.push_back(itemStep(Act::drop, interface, item));
+    return steps;
+}
+
 Items standInsOf(const Items &identity, const Interface &active)
 {
     Items routes;
@@ -177,11 +186,32 @@ Steps planStandby(const Interface &active, const Interface &standby, bool wake)
     return steps;
 }
 
-void predict(const Step &step, Lane &lane)
+Steps planSpare(const Items &identity, const Interface &active, const Interface &spare,
+                const Journal::Guards &guards, bool wake)
 {
-    const bool first = lane.side[Side::primary].name == step.interface;
-    const Side side = first ? Side::primary : Side::secondary;
-    Interface &interface = lane.side[side];
+    if (!spare.index)
+        return {};
+    Steps steps = planGuard(spare);
+    std::ranges::move(planDrops(identity, active, spare), std::back_inserter(steps));
+    std::ranges::move(planTurning(spare, false, guards), std::back_inserter(steps));
+    std::ranges::move(planStandInDrops(spare), std::back_inserter(steps));
+    if (wake && !spare.up)
+        steps.push_back(valueStep(Act::up, spare, {}, {}));
+    return steps;
+}
+
+Steps planFarewell(const Interface &interface, const Journal::Guards &guards)
+{
+    Steps steps;
+    for (const auto &[name, value] : interface.settings)
+        if (value == "1" && guards.contains({interface.index, name}))
+            steps.push_back(valueStep(Act::setting, interface, name, "0"));
+    std::ranges::move(planStandInDrops(interface), std::back_inserter(steps));
+    return steps;
+}
+
+void predict(const Step &step, Interface &interface)
+{
     switch (step.act) {
     case Act::put:
         if (const auto known = std::ranges::find_if(
@@ -190,9 +220,6 @@ void predict(const Step &step, Lane &lane)
             *known = step.item;
         else
             interface.items.push_back(step.item);
-        if (step.item.kind == Kind::route4)
-            std::erase_if(lane.side[other(side)].items,
-                          [&](const Item &item) { return item.is(step.item); });
         break;
     case Act::drop:
         std::erase_if(interface.items, [&](const Item &item) { return item.is(step.item); });
@@ -216,6 +243,16 @@ void predict(const Step &step, Lane &lane)
         interface.dormant = false;
         break;
     }
+}
+
+void predict(const Step &step, Lane &lane)
+{
+    const bool first = lane.side[Side::primary].name == step.interface;
+    const Side side = first ? Side::primary : Side::secondary;
+    predict(step, lane.side[side]);
+    if (step.act == Act::put && step.item.kind == Kind::route4)
+        std::erase_if(lane.side[other(side)].items,
+                      [&](const Item &item) { return item.is(step.item); });
 }
 
 } // namespace openipoib::ha

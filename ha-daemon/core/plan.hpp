@@ -46,10 +46,19 @@ namespace openipoib::ha
 // What an interface of a pair needs whatever it has now.
 [[nodiscard]] Steps planGuard(const Interface &interface);
 
+// What makes @spare one that neither has the identity nor stands by: it must not answer for
+// addresses of @active, and has nothing of what others had to have. @wake: it may be set up.
+[[nodiscard]] Steps planSpare(const Items &identity, const Interface &active,
+                              const Interface &spare, const Journal::Guards &guards, bool wake);
+
+// What puts an interface back that no pair needs any more.
+[[nodiscard]] Steps planFarewell(const Interface &interface, const Journal::Guards &guards);
+
 // Whether @step sets what has to be put back in the end.
 [[nodiscard]] bool isGuarding(const Step &step);
 
-// What will be seen once @step has been done.
+// What will be seen once @step has been done, of its interface and of both.
+void predict(const Step &step, Interface &interface);
 void predict(const Step &step, Lane &lane);
 
 } // namespace openipoib::ha

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace openipoib::ha
 {
@@ -49,6 +50,20 @@ struct Interface {
     Items items;                                 // of each kind in the kernel's order
     std::vector<StandIn> standIns;               // what the other one needs to stand in for it
     std::map<std::string, std::string> settings; // "arp_ignore" -> "0"
+};
+
+[[nodiscard]] inline Interface absent(std::string name)
+{
+    Interface none;
+    none.name = std::move(name);
+    return none;
+}
+
+// All interfaces that may have one identity, the most preferred one first, or their children of
+// the same partition.
+struct Row {
+    std::uint16_t child = 0; // P_Key; 0: the interfaces themselves
+    std::vector<Interface> interfaces;
 };
 
 // Two interfaces that stand for each other: the pair itself, or children of the

@@ -21,8 +21,8 @@ std::vector<std::string> variables(const Names &names, const Notify &move)
             "IPOIBHA_PAIR=" + nameOf(names),
             "IPOIBHA_PRIMARY=" + names[Side::primary],
             "IPOIBHA_SECONDARY=" + names[Side::secondary],
-            "IPOIBHA_ACTIVE=" + names[move.active],
-            "IPOIBHA_STANDBY=" + names[other(move.active)],
+            "IPOIBHA_ACTIVE=" + move.active,
+            "IPOIBHA_STANDBY=" + move.standby,
             "IPOIBHA_CAUSE=" + move.cause,
             fmt::format("IPOIBHA_MICROSECONDS={}", move.took.count()),
             fmt::format("IPOIBHA_FAILED={}", move.failed)};
@@ -33,7 +33,7 @@ std::vector<std::string> variables(const Names &names, const Notify &move)
 io::Result<void> Notifier::start(Run &run, const Waiting &what, Time now)
 {
     const auto process =
-        io::startProgram({what.program, "moved", nameOf(run.names), run.names[what.move.active]},
+        io::startProgram({what.program, "moved", nameOf(run.names), what.move.active},
                          {.variables = variables(run.names, what.move), .speaks = true});
     if (!process)
         return std::unexpected(process.error());

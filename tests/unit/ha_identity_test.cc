@@ -217,7 +217,8 @@ TEST_F(HaIdentity, WhoeverWantsToKnowIsToldOfEachMoveOnce)
     EXPECT_TRUE(world.notified.empty()) << "nothing has moved";
     setCarrier(Side::primary, false);
     ASSERT_EQ(world.notified.size(), 1u);
-    EXPECT_EQ(world.notified[0].active, Side::secondary);
+    EXPECT_EQ(world.notified[0].active, "ib1");
+    EXPECT_EQ(world.notified[0].standby, "ib0");
     EXPECT_EQ(world.notified[0].cause, world.pair->moves().front().cause);
     EXPECT_EQ(world.notified[0].failed, 0u);
 }

@@ -53,7 +53,8 @@ class HaNotifier : public testing::Test
     }
     void notify(const std::string &program, Side active = Side::secondary)
     {
-        notifier.notify(program, names, {active, "ib0: no carrier", 1234us, 2});
+        notifier.notify(program, names,
+                        {names[active], names[other(active)], "ib0: no carrier", 1234us, 2});
         EXPECT_TRUE(notifier.wake()) << "nothing else would have it started";
         for (const auto &failure : notifier.collect(now))
             started_.push_back(nameOf(failure.names) + ": " + failure.words);
@@ -92,7 +93,7 @@ TEST_F(HaNotifier, TellsWhatHasMovedWhereAndWhy)
 
 TEST_F(HaNotifier, NothingIsStartedBeforeAllElseIsDone)
 {
-    notifier.notify(script("exit 0\n"), names, {Side::secondary, "", 0us, 0});
+    notifier.notify(script("exit 0\n"), names, {"ib1", "ib0", "", 0us, 0});
     EXPECT_EQ(notifier.running(), 0U);
     EXPECT_EQ(notifier.wake(), Time{});
     EXPECT_TRUE(notifier.collect(now).empty());

@@ -63,7 +63,7 @@ TEST_F(HaReport, EachTopicHasAnIdOfItsOwn)
     std::set<std::string_view> ids;
     for (const auto topic :
          {Topic::started, Topic::failed, Topic::works, Topic::moving, Topic::moved, Topic::stays,
-          Topic::unswitched, Topic::managed, Topic::refused}) {
+          Topic::unswitched, Topic::replaced, Topic::managed, Topic::refused}) {
         EXPECT_TRUE(ids.insert(messageId(topic)).second);
         EXPECT_EQ(messageId(topic).find_first_not_of("0123456789abcdef"), std::string_view::npos);
         EXPECT_EQ(messageId(topic).size(), 32u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-// A kernel with two interfaces, and a daemon on it that can be killed. The
+// A kernel with two interfaces or more, and a daemon on it that can be killed. The
 // kernel takes away what Linux takes away: IPv6 addresses and routes with a link
 // that is set down, IPv4 routes with the last IPv4 address, secondary addresses
 // with their primary. Its messages may come late, twice, or not at all. A peer hears
@@ -25,24 +25,48 @@ inline Item item(Kind kind, const std::string &key)
     return {.kind = kind, .key = key, .body = {static_cast<std::uint8_t>(kind)}};
 }
 
+// The interfaces beyond the two of a pair, ib2 and so on, have sides of their own here.
+[[nodiscard]] constexpr Side sideAt(std::size_t place)
+{
+    return static_cast<Side>(place);
+}
+
+[[nodiscard]] inline std::string nameAt(Side side)
+{
+    return "ib" + std::to_string(static_cast<unsigned>(side));
+}
+
+[[nodiscard]] inline Side sideNamed(const std::string &name)
+{
+    return sideAt(std::stoul(name.substr(2)));
+}
+
+template <typename T> struct Each {
+    std::vector<T> values;
+
+    T &operator[](Side side) { return values.at(static_cast<std::size_t>(side)); }
+    const T &operator[](Side side) const { return values.at(static_cast<std::size_t>(side)); }
+};
+
 class FakeKernel
 {
   public:
-    Both<Interface> side;
-    Both<std::string> port;        // why it does not work
+    Each<Interface> side;
+    Each<std::string> port;        // why it does not work
     std::set<std::string> refused; // texts of steps
     int nextIndex = 10;
 
-    FakeKernel()
+    explicit FakeKernel(std::size_t count = 2)
     {
-        plug(Side::primary);
-        plug(Side::secondary);
+        side.values.resize(count);
+        port.values.resize(count);
+        for (std::size_t place = 0; place < count; ++place)
+            plug(sideAt(place));
     }
 
     void plug(Side which)
     {
-        side[which] = {};
-        side[which].name = which == Side::primary ? "ib0" : "ib1";
+        side[which] = absent(nameAt(which));
         side[which].index = nextIndex++;
         side[which].infiniband = true;
         side[which].up = side[which].carrier = true;
@@ -56,8 +80,7 @@ class FakeKernel
     }
     void unplug(Side which)
     {
-        side[which] = {};
-        side[which].name = which == Side::primary ? "ib0" : "ib1";
+        side[which] = absent(nameAt(which));
         forgetStandIns();
     }
     void setUp(Side which, bool up)
@@ -105,7 +128,7 @@ class FakeKernel
     // errno
     int execute(const Step &step)
     {
-        const Side which = step.interface == "ib0" ? Side::primary : Side::secondary;
+        const Side which = sideNamed(step.interface);
         Interface &one = side[which];
         if (!one.index || one.index != step.index)
             return ENODEV;
@@ -145,7 +168,20 @@ class FakeKernel
     }
     [[nodiscard]] int holders(const Item &one) const
     {
-        return has(side[Side::primary].items, one) + has(side[Side::secondary].items, one);
+        return static_cast<int>(std::ranges::count_if(
+            side.values, [&](const Interface &each) { return has(each.items, one); }));
+    }
+    // As if there never had been a daemon
+    void expectNothingLeft() const
+    {
+        for (const auto &one : side.values) {
+            EXPECT_FALSE(one.dormant) << one.name;
+            EXPECT_TRUE(std::ranges::none_of(one.items, [](const Item &i) {
+                return i.kind == Kind::standIn;
+            })) << one.name;
+            for (const auto &[name, value] : one.settings)
+                EXPECT_EQ(value, "0") << one.name << " " << name;
+        }
     }
 
   private:
@@ -178,7 +214,9 @@ class FakeKernel
             take(which, what); // the new one replaces it
         give(which, what);
         if (what.kind == Kind::route4)
-            std::erase_if(side[other(which)].items, [&](const Item &i) { return i.is(what); });
+            for (auto &each : side.values)
+                if (&each != &one)
+                    std::erase_if(each.items, [&](const Item &i) { return i.is(what); });
         return 0;
     }
 };
@@ -343,17 +381,7 @@ class World
         EXPECT_EQ(active.settings.at("ignore_routes_with_linkdown"), "1");
         EXPECT_EQ(standby.settings.at("ignore_routes_with_linkdown"), "0");
     }
-    // As if there never had been a daemon
-    void expectNothingLeft() const
-    {
-        for (const auto &one : kernel.side.values) {
-            EXPECT_FALSE(one.dormant) << one.name;
-            EXPECT_TRUE(std::ranges::none_of(
-                one.items, [](const Item &i) { return i.kind == Kind::standIn; }));
-            for (const auto &[name, value] : one.settings)
-                EXPECT_EQ(value, "0") << one.name << " " << name;
-        }
-    }
+    void expectNothingLeft() const { kernel.expectNothingLeft(); }
 
   private:
     void perform(const Action &action)
