@@ -135,14 +135,14 @@ io::Result<void> Daemon::add(const PairConfiguration &wanted)
 {
     const Policy &policy = options_.configuration.policy;
     Managed &one = pairs_.emplace_back(Managed{.names = wanted.names,
-                                               .pair = Pair(policy, std::nullopt),
+                                               .roster = Roster(wanted.order, policy, std::nullopt),
                                                .targets = Targets(wanted.targets),
                                                .memberships = {},
                                                .greeter = {}});
     const auto text = folder_.read(one.file());
     auto journal = text ? readJournal(*text) : std::unexpected(text.error());
     if (journal)
-        one.pair = Pair(policy, std::move(*journal));
+        one.roster = Roster(wanted.order, policy, std::move(*journal));
     else if (text)
         say(one, {Severity::warning, one.file() + ": " + journal.error().text()});
     return startSessions(one, wanted.sessions);
@@ -151,14 +151,14 @@ io::Result<void> Daemon::add(const PairConfiguration &wanted)
 // The identity stays where it is.
 void Daemon::dismiss(Managed &one)
 {
-    (void)kernel_.execute(one.pair.farewell(), now());
+    (void)kernel_.execute(one.roster.farewell(), one.roster.others(), now());
     save(one, true);
 }
 
 // The identity does not notice.
 void Daemon::change(Managed &one, const PairConfiguration &wanted)
 {
-    one.pair.configure(options_.configuration.policy);
+    one.roster.configure(options_.configuration.policy);
     if (one.targets.policy() != wanted.targets)
         one.targets.configure(wanted.targets);
     if (const auto started = startSessions(one, wanted.sessions); !started)
@@ -225,7 +225,7 @@ std::optional<Time> Daemon::wake() const
             first = std::min(first.value_or(Time::max()), *wake);
     };
     for (const auto &one : pairs_) {
-        consider(one.pair.wake());
+        consider(one.roster.wake());
         consider(one.targets.next());
         if (one.look)
             consider(Time{});
@@ -318,11 +318,10 @@ void Daemon::readMonitor()
 void Daemon::onLink(const netlink::Link &link, bool gone)
 {
     for (auto &one : pairs_)
-        for (const Side side : {Side::primary, Side::secondary}) {
+        for (const auto &name : one.roster.names()) {
             const netlink::Link *known = kernel_.link(link.index);
-            const bool renamed =
-                known && known->name == one.names[side] && link.name != known->name;
-            if (link.name != one.names[side] && !renamed) {
+            const bool renamed = known && known->name == name && link.name != known->name;
+            if (link.name != name && !renamed) {
                 // A child, perhaps
                 if (link.parent && !lookAt_)
                     lookAt_ = now() + patience;
@@ -330,17 +329,20 @@ void Daemon::onLink(const netlink::Link &link, bool gone)
             }
             linksChanged_ = true;
             const bool there = !gone && !renamed;
-            deliver(one, LinkChanged{side, there ? link.index : 0, link.isUp(), link.isRunning()});
+            perform(one, one.roster.noteLink(name, there ? link.index : 0, link.isUp(),
+                                             link.isRunning(), at_, std::max(at_, now())));
         }
 }
 
 void Daemon::notePorts(Managed &one)
 {
-    if (!one.pair.started())
+    if (!one.roster.pair().started())
         return;
+    for (std::size_t place = 0; place < one.roster.names().size(); ++place)
+        perform(one, one.roster.notePort(one.roster.names()[place],
+                                         ports_.whyBad(one.roster.interface(place).hardware), at_,
+                                         std::max(at_, now())));
     for (const Side side : {Side::primary, Side::secondary}) {
-        deliver(one,
-                PortChanged{side, ports_.whyBad(one.pair.lanes().at(0).view.side[side].hardware)});
         const bool stands = one.sessions && standsAlone(one.sessions->report(), side);
         deliver(one, ReachChanged{side, whyUnreached(one, side), stands});
     }
@@ -349,7 +351,7 @@ void Daemon::notePorts(Managed &one)
 void Daemon::tick()
 {
     for (auto &one : pairs_) {
-        if (const auto wake = one.pair.wake(); wake && now() >= *wake)
+        if (const auto wake = one.roster.wake(); wake && now() >= *wake)
             deliver(one, Tick{});
         if (const auto next = one.targets.next(); next && now() >= *next)
             askTargets(one);
@@ -364,9 +366,9 @@ void Daemon::tick()
 void Daemon::askTargets(Managed &one)
 {
     one.targets.asked(now());
-    if (!one.pair.started())
+    if (!one.roster.pair().started())
         return;
-    for (const auto &interface : one.pair.lanes().at(0).view.side.values) {
+    for (const auto &interface : one.roster.pair().lanes().at(0).view.side.values) {
         const netlink::Link *link = kernel_.link(interface.index);
         for (const auto &target : one.targets.policy().addresses) {
             // Where it cannot be sent, nothing is heard.
@@ -407,15 +409,15 @@ void Daemon::look(Managed &one)
 {
     const Leisure leisure;
     const Time begin = now();
-    if (begin >= refreshAt_ || !one.pair.started() || linksChanged_) {
+    if (begin >= refreshAt_ || !one.roster.pair().started() || linksChanged_) {
         ports_.refresh();
         refreshAt_ = begin + refreshEvery;
     }
     for (unsigned reading = 0; reading < readings; ++reading) {
         linksChanged_ = false;
-        auto lanes = kernel_.see(one.names[Side::primary], one.names[Side::secondary], now());
-        if (!lanes) {
-            say(one, {Severity::warning, lanes.error().text()});
+        const auto rows = kernel_.see(one.roster.names(), now());
+        if (!rows) {
+            say(one, {Severity::warning, rows.error().text()});
             lookAt_ = now() + 1s;
             return;
         }
@@ -423,10 +425,11 @@ void Daemon::look(Managed &one)
         if (linksChanged_ && reading + 1 < readings)
             continue;
         at_ = now();
-        deliver(one, Seen{std::move(*lanes), std::exchange(one.lost, false)});
+        perform(one,
+                one.roster.see(*rows, std::exchange(one.lost, false), at_, std::max(at_, now())));
         break;
     }
-    const auto &seen = one.pair.lanes().at(0).view.side;
+    const auto &seen = one.roster.pair().lanes().at(0).view.side;
     one.targets.watch({{seen[Side::primary].index, seen[Side::secondary].index}});
     notePorts(one);
     if (options_.configuration.multicast)
@@ -445,7 +448,7 @@ void Daemon::mirror(Managed &one)
     std::map<std::uint16_t, Both<int>> indexes; // of a child that is gone: none
     for (const auto &[child, unused] : one.memberships)
         indexes[child] = {};
-    for (const auto &[child, lane] : one.pair.lanes())
+    for (const auto &[child, lane] : one.roster.pair().lanes())
         for (const Side side : {Side::primary, Side::secondary})
             indexes[child][side] = lane.view.side[side].index;
     for (const auto &[child, both] : indexes)
@@ -454,7 +457,7 @@ void Daemon::mirror(Managed &one)
 
 void Daemon::greet(Managed &one)
 {
-    for (const auto &[index, item] : one.greeter.due(one.pair, now())) {
+    for (const auto &[index, item] : one.greeter.due(one.roster.pair(), now())) {
         const netlink::Link *standby = kernel_.link(index);
         const auto peer = peerOf(item);
         if (!standby || !peer || peer->address.size() != sizeof(in_addr))
@@ -466,7 +469,12 @@ void Daemon::greet(Managed &one)
 
 void Daemon::deliver(Managed &one, const Event &event)
 {
-    for (const auto &action : one.pair.handle(event, at_, std::max(at_, now())))
+    perform(one, one.roster.handle(event, at_, std::max(at_, now())));
+}
+
+void Daemon::perform(Managed &one, const Actions &actions)
+{
+    for (const auto &action : actions)
         perform(one, action);
 }
 
@@ -478,7 +486,7 @@ void Daemon::perform(Managed &one, const Action &action)
         std::optional<Leisure> leisure;
         if (!batch->urgent)
             leisure.emplace();
-        deliver(one, BatchDone{kernel_.execute(batch->steps, now())});
+        deliver(one, BatchDone{kernel_.execute(batch->steps, one.roster.others(), now())});
     } else if (const auto *what = std::get_if<Announce>(&action))
         announce(one, *what);
     else if (std::holds_alternative<Look>(action))
@@ -533,7 +541,8 @@ void Daemon::speak()
 
 void Daemon::save(const Managed &one, bool ending)
 {
-    if (const auto done = folder_.write(one.file(), writeJournal(one.pair.journal(ending))); !done)
+    if (const auto done = folder_.write(one.file(), writeJournal(one.roster.journal(ending)));
+        !done)
         say(one, {Severity::warning, done.error().text()});
 }
 

@@ -5,7 +5,7 @@
 
 #include "ha-daemon/configuration.hpp"
 #include "ha-daemon/core/greeter.hpp"
-#include "ha-daemon/core/pair.hpp"
+#include "ha-daemon/core/roster.hpp"
 #include "ha-daemon/core/targets.hpp"
 #include "ha-daemon/linux/announcer.hpp"
 #include "ha-daemon/linux/control.hpp"
@@ -51,8 +51,8 @@ class Daemon
 
   private:
     struct Managed {
-        Names names;
-        Pair pair;
+        Names names; // as they are configured
+        Roster roster;
         Targets targets;
         std::unique_ptr<SessionRunner> sessions{}; // none: nobody is probed
         io::EventSource sessionsSource{};
@@ -63,6 +63,11 @@ class Daemon
         bool lost = false;    // messages, since the last look
 
         [[nodiscard]] std::string file() const { return nameOf(names) + ".json"; }
+        // Of the two that are the pair now
+        [[nodiscard]] Names sides() const
+        {
+            return {{roster.name(Side::primary), roster.name(Side::secondary)}};
+        }
     };
 
     Daemon(Options options, RunFolder folder, io::EventLoop events, Kernel kernel,
@@ -98,6 +103,7 @@ class Daemon
     void mirror(Managed &one);
     void greet(Managed &one);
     void deliver(Managed &one, const Event &event);
+    void perform(Managed &one, const Actions &actions);
     void perform(Managed &one, const Action &action);
     void announce(Managed &one, const Announce &what);
     void collectNotified();

@@ -32,11 +32,11 @@ std::map<std::string, nlohmann::json> Daemon::switchPairs(const Request &request
     lookWhereAsked();
     std::map<std::string, nlohmann::json> outcomes;
     for (auto &one : pairs_) {
-        if (!request.concerns(one.names[Side::primary], one.names[Side::secondary]))
+        if (!request.concerns(nameOf(one.names), one.roster.names()))
             continue;
-        const std::string why = one.pair.whyNotSwitched();
-        outcomes[one.file()] =
-            switchOutcome(one.names[other(one.pair.active())], why, request.dryRun);
+        const Pair &pair = one.roster.pair();
+        outcomes[one.file()] = switchOutcome(one.roster.name(other(pair.active())),
+                                             pair.whyNotSwitched(), request.dryRun);
         if (!request.dryRun)
             deliver(one, SwitchAsked{});
     }
@@ -65,9 +65,11 @@ std::optional<std::string> Daemon::answer(const ControlServer::Question &questio
         std::size_t groups = 0;
         for (const auto &[child, memberships] : one.memberships)
             groups += memberships.count();
-        auto pair = describeAll(one.pair, now(), groups, switched[one.file()]);
+        auto pair = describeAll(one.roster.pair(), now(), groups, switched[one.file()]);
+        addSpares(pair, one.roster, nameOf(one.names), now());
         if (one.sessions)
-            pair["sessions"] = describe(one.sessions->report(), one.sessions->policy(), one.names);
+            pair["sessions"] =
+                describe(one.sessions->report(), one.sessions->policy(), one.sides());
         pairs.push_back(std::move(pair));
     }
     return lineOf(answerOf(std::move(pairs)));

@@ -40,7 +40,7 @@ void Daemon::hearSessions(Managed &one)
         return;
     notePorts(one);
     for (const auto &text :
-         changes(before, one.sessions->report(), one.sessions->policy(), one.names))
+         changes(before, one.sessions->report(), one.sessions->policy(), one.sides()))
         say(one, {Severity::info, text});
 }
 
@@ -52,10 +52,10 @@ void Daemon::tellSessions()
             continue;
         Both<int> interfaces;
         Side active = Side::primary;
-        if (one.pair.started()) {
+        if (const Pair &pair = one.roster.pair(); pair.started()) {
             for (const Side side : {Side::primary, Side::secondary})
-                interfaces[side] = one.pair.lanes().at(0).view.side[side].index;
-            active = one.pair.active();
+                interfaces[side] = pair.lanes().at(0).view.side[side].index;
+            active = pair.active();
         }
         one.sessions->tell(interfaces, active);
     }

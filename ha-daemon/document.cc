@@ -26,12 +26,10 @@ double milliseconds(Time from, Time to)
     return to < from ? 0 : std::chrono::duration<double, std::milli>(to - from).count();
 }
 
-json interface(const Pair &pair, Side side, Time now)
+json interface(const Interface &seen, const Health &health, bool active, Time now)
 {
-    const Interface &seen = pair.lanes().at(0).view.side[side];
-    const Health &health = pair.health(side);
     return {{"name", seen.name},
-            {"active", side == pair.active()},
+            {"active", active},
             {"works", health.good()},
             {"why_not", health.why()},
             {"since_s", seconds(now - health.since())},
@@ -66,20 +64,32 @@ std::string ago(double time)
                        : fmt::format("{:.0f} h ago", time / 3600);
 }
 
+void addFailing(json &out, const std::map<StepKey, Attempts> &failing)
+{
+    for (const auto &[step, attempts] : failing)
+        if (!attempts.error.empty())
+            out["failing"].push_back({{"step", step.text()}, {"error", attempts.error}});
+}
+
+std::string interfaceText(const json &one, const char *part)
+{
+    const bool works = one["works"].get<bool>();
+    std::string out = fmt::format(
+        "{:<12} {:<8} {}, {} MTU {}, P_Key 0x{:04x}\n", one["name"].get<std::string>(), part,
+        works ? "works" : "fails: " + one["why_not"].get<std::string>(),
+        one["mode"].get<std::string>(), one["mtu"].get<unsigned>(), one["pkey"].get<unsigned>());
+    if (const auto manager = one.value("manager", std::string()); !manager.empty())
+        out += fmt::format("  managed by {}, too\n", manager);
+    return out;
+}
+
 std::string pairText(const json &pair)
 {
     std::string out;
-    for (const auto &one : pair["interfaces"]) {
-        const bool works = one["works"].get<bool>();
-        out += fmt::format("{:<12} {:<8} {}, {} MTU {}, P_Key 0x{:04x}\n",
-                           one["name"].get<std::string>(),
-                           one["active"].get<bool>() ? "active" : "standby",
-                           works ? "works" : "fails: " + one["why_not"].get<std::string>(),
-                           one["mode"].get<std::string>(), one["mtu"].get<unsigned>(),
-                           one["pkey"].get<unsigned>());
-        if (const auto manager = one.value("manager", std::string()); !manager.empty())
-            out += fmt::format("  managed by {}, too\n", manager);
-    }
+    for (const auto &one : pair["interfaces"])
+        out += interfaceText(one, one["active"].get<bool>() ? "active" : "standby");
+    for (const auto &one : pair.value("spares", json::array()))
+        out += interfaceText(one, "spare");
     for (const auto &lack : pair["standby_lacks"])
         out += fmt::format("  standby: {}\n", lack.get<std::string>());
     for (const auto &address : pair["addresses"])
@@ -107,15 +117,14 @@ json describe(const Pair &pair, Time now)
                 {"moves", json::array()},         {"identity", json::array()}};
     if (!pair.started())
         return out;
-    for (const Side side : {Side::primary, Side::secondary})
-        out["interfaces"].push_back(interface(pair, side, now));
+    for (const Side side : {pair.preferred(), other(pair.preferred())})
+        out["interfaces"].push_back(interface(pair.lanes().at(0).view.side[side], pair.health(side),
+                                              side == pair.active(), now));
     out["standby_lacks"] = pair.standbyLacks();
     for (const auto &[child, lane] : pair.lanes())
         for (const auto &item : lane.identity)
             out[item.isAddress() ? "addresses" : "identity"].push_back(item.key);
-    for (const auto &[step, attempts] : pair.failing())
-        if (!attempts.error.empty())
-            out["failing"].push_back({{"step", step.text()}, {"error", attempts.error}});
+    addFailing(out, pair.failing());
     for (const auto &one : pair.moves())
         out["moves"].push_back(move(one, now));
     return out;
@@ -142,6 +151,20 @@ json describeAll(const Pair &pair, Time now, std::size_t groups, const json &out
     if (!outcome.is_null())
         out["switch"] = outcome;
     return out;
+}
+
+void addSpares(json &out, const Roster &roster, const std::string &name, Time now)
+{
+    if (roster.names().size() == 2)
+        return;
+    out["name"] = name;
+    out["spares"] = json::array();
+    if (!roster.pair().started())
+        return;
+    for (const std::size_t place : roster.spares())
+        out["spares"].push_back(
+            interface(roster.interface(place), roster.health(place), false, now));
+    addFailing(out, roster.failing());
 }
 
 json switchOutcome(const std::string &to, const std::string &whyNot, bool dryRun)
@@ -193,10 +216,10 @@ bool isRefused(const json &document)
 
 bool isHealthyPair(const json &pair)
 {
+    const auto works = [](const json &one) { return one["works"].get<bool>(); };
     return pair["started"].get<bool>() && pair["standby_lacks"].empty() &&
-           pair["failing"].empty() && std::ranges::all_of(pair["interfaces"], [](const json &one) {
-               return one["works"].get<bool>();
-           });
+           pair["failing"].empty() && std::ranges::all_of(pair["interfaces"], works) &&
+           std::ranges::all_of(pair.value("spares", json::array()), works);
 }
 
 bool isHealthy(const json &document)

@@ -2,7 +2,7 @@
 // What a pair is like, as a document; the text for people is made from it.
 #pragma once
 
-#include "ha-daemon/core/pair.hpp"
+#include "ha-daemon/core/roster.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -23,6 +23,9 @@ inline constexpr unsigned documentVersion = 1;
 // null.
 [[nodiscard]] nlohmann::json describeAll(const Pair &pair, Time now, std::size_t groups,
                                          const nlohmann::json &outcome);
+// To that, of a pair with spare interfaces, what they are like. @name: of the pair, which does not
+// change with the two that it is.
+void addSpares(nlohmann::json &out, const Roster &roster, const std::string &name, Time now);
 // What becomes of a pair that is to be switched. @whyNot: "" if it is switched.
 [[nodiscard]] nlohmann::json switchOutcome(const std::string &to, const std::string &whyNot,
                                            bool dryRun);
@@ -35,7 +38,7 @@ inline constexpr unsigned documentVersion = 1;
 
 // One that was to be switched was not.
 [[nodiscard]] bool isRefused(const nlohmann::json &document);
-// Both interfaces work, the standby lacks nothing, and no change fails.
+// All interfaces work, the standby lacks nothing, and no change fails.
 [[nodiscard]] bool isHealthyPair(const nlohmann::json &pair);
 // All pairs are, and there is one.
 [[nodiscard]] bool isHealthy(const nlohmann::json &document);

@@ -57,9 +57,13 @@ std::string upText(bool up)
 struct Page {
     Family active{"ipoib_ha_active", "gauge", "Whether the interface has the identity.", {}};
     Family works{"ipoib_ha_works", "gauge", "Whether the interface and its port work.", {}};
+    Family spare{"ipoib_ha_spare",
+                 "gauge",
+                 "Whether the interface is spare: neither has the identity nor stands by.",
+                 {}};
     Family healthy{"ipoib_ha_healthy",
                    "gauge",
-                   "Whether both interfaces work, the standby is fit, and no change fails.",
+                   "Whether all interfaces work, the standby is fit, and no change fails.",
                    {}};
     Family standbyFit{
         "ipoib_ha_standby_fit", "gauge", "Whether the standby lacks nothing to take over.", {}};
@@ -90,23 +94,40 @@ struct Page {
                   {}};
 
     void add(const json &pair, double now);
+    void addInterfaces(const std::string &label, const json &pair);
     void addSessions(const std::string &label, const json &sessions);
     [[nodiscard]] std::string text() const;
 };
+
+// As it is configured, whichever two of its interfaces it is
+std::string nameOf(const json &pair)
+{
+    if (pair.contains("name"))
+        return pair["name"].get<std::string>();
+    std::vector<std::string> names;
+    for (const auto &one : pair["interfaces"])
+        names.push_back(one["name"].get<std::string>());
+    return fmt::format("{}", fmt::join(names, "+"));
+}
+
+void Page::addInterfaces(const std::string &label, const json &pair)
+{
+    for (const auto *list : {"interfaces", "spares"})
+        for (const auto &one : pair.value(list, json::array())) {
+            const std::string both = label + ",interface=" + quoted(one["name"].get<std::string>());
+            active.add(both, one["active"].get<bool>());
+            works.add(both, one["works"].get<bool>());
+            if (pair.contains("spares"))
+                spare.add(both, std::string_view(list) == "spares");
+        }
+}
 
 void Page::add(const json &pair, double now)
 {
     if (pair["interfaces"].empty())
         return;
-    std::vector<std::string> names;
-    for (const auto &one : pair["interfaces"])
-        names.push_back(one["name"].get<std::string>());
-    const std::string label = "pair=" + quoted(fmt::format("{}", fmt::join(names, "+")));
-    for (const auto &one : pair["interfaces"]) {
-        const std::string both = label + ",interface=" + quoted(one["name"].get<std::string>());
-        active.add(both, one["active"].get<bool>());
-        works.add(both, one["works"].get<bool>());
-    }
+    const std::string label = "pair=" + quoted(nameOf(pair));
+    addInterfaces(label, pair);
     healthy.add(label, isHealthyPair(pair));
     standbyFit.add(label, pair["standby_lacks"].empty());
     failing.add(label, static_cast<double>(pair["failing"].size()));
@@ -139,8 +160,8 @@ void Page::addSessions(const std::string &label, const json &sessions)
 std::string Page::text() const
 {
     std::string out;
-    for (const auto *one : {&active, &works, &healthy, &standbyFit, &failing, &addresses, &moves,
-                            &last, &took, &sessionUp, &missed, &downs, &drops, &stalls})
+    for (const auto *one : {&active, &works, &spare, &healthy, &standbyFit, &failing, &addresses,
+                            &moves, &last, &took, &sessionUp, &missed, &downs, &drops, &stalls})
         out += familyText(*one);
     return out;
 }

@@ -18,10 +18,9 @@ constexpr auto dry = "--dry-run";
 
 } // namespace
 
-bool Request::concerns(const std::string &primary, const std::string &secondary) const
+bool Request::concerns(const std::string &name, const std::vector<std::string> &interfaces) const
 {
-    return pair.empty() || pair == primary || pair == secondary ||
-           pair == primary + "+" + secondary;
+    return pair.empty() || pair == name || std::ranges::find(interfaces, pair) != interfaces.end();
 }
 
 std::string writeRequest(const Request &request)

@@ -5,16 +5,19 @@
 #include "io/error.hpp"
 
 #include <string>
+#include <vector>
 
 namespace openipoib::ha
 {
 
 struct Request {
     std::string command = "status";
-    std::string pair;    // of switch: one of its interfaces, or both as "ib0+ib1"; "": all pairs
+    std::string pair;    // of switch: one of its interfaces, or all as "ib0+ib1"; "": all pairs
     bool dryRun = false; // of switch
 
-    [[nodiscard]] bool concerns(const std::string &primary, const std::string &secondary) const;
+    // @name: of the pair
+    [[nodiscard]] bool concerns(const std::string &name,
+                                const std::vector<std::string> &interfaces) const;
 
     bool operator==(const Request &) const = default;
 };

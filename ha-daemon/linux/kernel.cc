@@ -54,6 +54,18 @@ bool isDone(const Step &step, int code)
     return code == ESRCH || code == EADDRNOTAVAIL || code == ENOENT || code == ENODEV;
 }
 
+// What is given to an interface in one batch is taken from the one that it stands for.
+Indexes movedBy(std::span<const Step> steps, const Indexes &others)
+{
+    Indexes moved;
+    for (const auto &step : steps) {
+        const auto from = others.find(step.index);
+        if (step.act == Act::put && belongs(step.item) && from != others.end() && from->second)
+            moved[from->second] = step.index;
+    }
+    return moved;
+}
+
 Message familyDump(int type, unsigned char family)
 {
     Message message(type, 0);
@@ -126,46 +138,48 @@ Interface Kernel::describe(const Link &link) const
     return out;
 }
 
-io::Result<std::vector<Lane>> Kernel::see(const std::string &primary, const std::string &secondary,
-                                          Time now)
+io::Result<std::vector<Row>> Kernel::see(const std::vector<std::string> &names, Time now)
 {
     auto links = netlink::links(socket_);
     if (!links)
         return std::unexpected(links.error());
     links_ = std::move(*links);
-    std::vector<Lane> lanes(1);
-    const Both<std::string> names{{primary, secondary}};
-    for (const Side side : {Side::primary, Side::secondary}) {
-        lanes[0].side[side].name = names[side];
-        const auto own = std::ranges::find(links_, names[side], &Link::name);
+    std::vector<Row> rows(1);
+    for (const auto &name : names)
+        rows[0].interfaces.push_back(absent(name));
+    for (std::size_t place = 0; place < names.size(); ++place) {
+        const auto own = std::ranges::find(links_, names[place], &Link::name);
         if (own == links_.end())
             continue;
-        lanes[0].side[side] = describe(*own);
-        for (const auto &link : links_) {
-            if (link.parent != own->index || link.index == own->index || !link.isInfiniband())
-                continue;
-            const std::uint16_t pkey = netlink::readIpoibLink("/sys", link).pkey.value_or(0);
-            if (!pkey)
-                continue;
-            auto lane = std::ranges::find(lanes, pkey, &Lane::child);
-            if (lane == lanes.end()) {
-                Lane fresh{.child = pkey, .side = {}};
-                for (const Side each : {Side::primary, Side::secondary})
-                    fresh.side[each].name = netlink::childName(names[each], pkey);
-                lane = lanes.insert(lanes.end(), std::move(fresh));
-            }
-            lane->side[side] = describe(link);
-        }
+        rows[0].interfaces[place] = describe(*own);
+        addChildren(rows, place, own->index, names);
     }
-    for (const auto &lane : lanes)
-        for (const Side side : {Side::primary, Side::secondary})
-            others_[lane.side[side].index] = lane.side[other(side)].index;
-    if (auto done = pieces(lanes, now); !done)
+    if (auto done = pieces(rows, now); !done)
         return std::unexpected(done.error());
-    return lanes;
+    return rows;
 }
 
-io::Result<void> Kernel::dump(const Message &request, std::vector<Lane> &lanes, Time now)
+void Kernel::addChildren(std::vector<Row> &rows, std::size_t place, int parent,
+                         const std::vector<std::string> &names) const
+{
+    for (const auto &link : links_) {
+        if (link.parent != parent || link.index == parent || !link.isInfiniband())
+            continue;
+        const std::uint16_t pkey = netlink::readIpoibLink("/sys", link).pkey.value_or(0);
+        if (!pkey)
+            continue;
+        auto row = std::ranges::find(rows, pkey, &Row::child);
+        if (row == rows.end()) {
+            Row fresh{.child = pkey, .interfaces = {}};
+            for (const auto &name : names)
+                fresh.interfaces.push_back(absent(netlink::childName(name, pkey)));
+            row = rows.insert(rows.end(), std::move(fresh));
+        }
+        row->interfaces[place] = describe(link);
+    }
+}
+
+io::Result<void> Kernel::dump(const Message &request, std::vector<Row> &rows, Time now)
 {
     struct Target {
         const Link *link;
@@ -173,8 +187,8 @@ io::Result<void> Kernel::dump(const Message &request, std::vector<Lane> &lanes, 
         std::size_t before;
     };
     std::vector<Target> targets;
-    for (auto &lane : lanes)
-        for (auto &interface : lane.side.values)
+    for (auto &row : rows)
+        for (auto &interface : row.interfaces)
             if (const Link *one = link(interface.index))
                 targets.push_back({one, &interface.items, interface.items.size()});
     return socket_.dump(
@@ -190,17 +204,17 @@ io::Result<void> Kernel::dump(const Message &request, std::vector<Lane> &lanes, 
         });
 }
 
-io::Result<void> Kernel::pieces(std::vector<Lane> &lanes, Time now)
+io::Result<void> Kernel::pieces(std::vector<Row> &rows, Time now)
 {
     for (const int type : {RTM_GETADDR, RTM_GETROUTE, RTM_GETRULE, RTM_GETNEIGH})
         for (const auto family : families) {
-            const auto done = dump(familyDump(type, family), lanes, now);
+            const auto done = dump(familyDump(type, family), rows, now);
             // A kernel without IPv6 or without rules
             if (!done && done.error().code != EOPNOTSUPP && done.error().code != EAFNOSUPPORT)
                 return done;
         }
-    for (auto &lane : lanes)
-        for (auto &interface : lane.side.values) {
+    for (auto &row : rows)
+        for (auto &interface : row.interfaces) {
             const Link *own = link(interface.index);
             const Link *vrf = own ? vrfOf(*own) : nullptr;
             interface.standIns = standInsFor(interface.items, vrf ? vrf->vrfTable : RT_TABLE_MAIN);
@@ -208,12 +222,12 @@ io::Result<void> Kernel::pieces(std::vector<Lane> &lanes, Time now)
     return {};
 }
 
-std::vector<Outcome> Kernel::execute(const Steps &steps, Time now)
+std::vector<Outcome> Kernel::execute(const Steps &steps, const Indexes &others, Time now)
 {
     std::vector<Outcome> outcomes;
     for (auto from = steps.begin(); from != steps.end();) {
         const auto to = std::find_if_not(from, steps.end(), isItem);
-        executeItems({from, to}, now, outcomes);
+        executeItems({from, to}, others, now, outcomes);
         from = to;
         if (from == steps.end())
             break;
@@ -225,23 +239,12 @@ std::vector<Outcome> Kernel::execute(const Steps &steps, Time now)
     return outcomes;
 }
 
-// What is given to an interface in one batch is taken from the one that it stands for.
-Indexes Kernel::movedBy(std::span<const Step> steps) const
-{
-    Indexes moved;
-    for (const auto &step : steps) {
-        const auto from = others_.find(step.index);
-        if (step.act == Act::put && belongs(step.item) && from != others_.end() && from->second)
-            moved[from->second] = step.index;
-    }
-    return moved;
-}
-
-void Kernel::executeItems(std::span<const Step> steps, Time now, std::vector<Outcome> &outcomes)
+void Kernel::executeItems(std::span<const Step> steps, const Indexes &others, Time now,
+                          std::vector<Outcome> &outcomes)
 {
     std::vector<Message> messages;
     messages.reserve(steps.size());
-    const Indexes moved = movedBy(steps);
+    const Indexes moved = movedBy(steps, others);
     for (const auto &step : steps)
         messages.push_back(step.act == Act::put
                                ? putMessage(step.item, step.index, step.interface, now, moved)

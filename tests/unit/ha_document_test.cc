@@ -3,7 +3,7 @@
 #include "ha-daemon/document.hpp"
 #include "ha-daemon/metrics.hpp"
 #include "ha-daemon/request.hpp"
-#include "ha_world.hpp"
+#include "ha_roster_world.hpp"
 
 #include <nlohmann/json.hpp>
 #include <regex.h>
@@ -74,11 +74,12 @@ TEST(HaRequest, WhatIsNotUnderstoodIsSaid)
 
 TEST(HaRequest, ConcernsThePairThatItNames)
 {
-    EXPECT_TRUE((Request{"switch", "", false}).concerns("ib0", "ib1"));
-    EXPECT_TRUE((Request{"switch", "ib1", false}).concerns("ib0", "ib1"));
-    EXPECT_TRUE((Request{"switch", "ib0+ib1", false}).concerns("ib0", "ib1"));
-    EXPECT_FALSE((Request{"switch", "ib2", false}).concerns("ib0", "ib1"));
-    EXPECT_FALSE((Request{"switch", "ib1+ib0", false}).concerns("ib0", "ib1"));
+    EXPECT_TRUE((Request{"switch", "", false}).concerns("ib0+ib1", {"ib0", "ib1"}));
+    EXPECT_TRUE((Request{"switch", "ib1", false}).concerns("ib0+ib1", {"ib0", "ib1"}));
+    EXPECT_TRUE((Request{"switch", "ib2", false}).concerns("ib0+ib1:ib2", {"ib0", "ib1", "ib2"}));
+    EXPECT_TRUE((Request{"switch", "ib0+ib1", false}).concerns("ib0+ib1", {"ib0", "ib1"}));
+    EXPECT_FALSE((Request{"switch", "ib2", false}).concerns("ib0+ib1", {"ib0", "ib1"}));
+    EXPECT_FALSE((Request{"switch", "ib1+ib0", false}).concerns("ib0+ib1", {"ib0", "ib1"}));
 }
 
 TEST_F(HaDocument, IsHealthyWhileTheStandbyIsFit)
@@ -208,6 +209,86 @@ TEST_F(HaDocument, ARefusedSwitchSaysWhy)
     answer["pairs"][0]["switch"]["why_not"] = "";
     EXPECT_FALSE(isRefused(answer));
     EXPECT_EQ(switchText(answer), "would switch to ib1\n");
+}
+
+// Of three interfaces
+class HaSpareDocument : public testing::Test
+{
+  protected:
+    RosterWorld world;
+
+    void SetUp() override
+    {
+        world.kernel.give(ib0, item(Kind::address4, "10.0.0.1/24"));
+        world.start();
+        world.quiesce();
+    }
+    [[nodiscard]] nlohmann::json document() const
+    {
+        auto pair = describeAll(world.roster->pair(), world.now, 0, {});
+        addSpares(pair, *world.roster, "ib0+ib1:ib2", world.now);
+        return answerOf({pair});
+    }
+    void fail(Side side)
+    {
+        world.fail(side);
+        world.quiesce();
+    }
+};
+
+TEST_F(HaSpareDocument, TheStatusNamesSpareInterfaces)
+{
+    EXPECT_TRUE(isHealthy(document()));
+    EXPECT_EQ(statusText(document()),
+              "ib0          active   works, datagram MTU 2044, P_Key 0xffff\n"
+              "ib1          standby  works, datagram MTU 2044, P_Key 0xffff\n"
+              "ib2          spare    works, datagram MTU 2044, P_Key 0xffff\n"
+              "  address 10.0.0.1/24\n");
+    fail(ib0);
+    EXPECT_FALSE(isHealthy(document())) << "there is one less";
+    const auto text = statusText(document());
+    EXPECT_TRUE(text.starts_with("ib1          active   works, datagram MTU 2044, P_Key 0xffff\n"
+                                 "ib2          standby  works, datagram MTU 2044, P_Key 0xffff\n"
+                                 "ib0          spare    fails: ib0 port is down, "))
+        << text;
+    EXPECT_NE(text.find("  moved to ib1 "), text.npos);
+    EXPECT_NE(explainText(document()).find("ib2 stands by in the place of ib0: ib0 port is down\n"),
+              text.npos);
+}
+
+// One that has moved on is still where a past failover went to.
+TEST_F(HaSpareDocument, PastMovesKeepTheirNames)
+{
+    fail(ib0);
+    fail(ib1);
+    const auto moves = document()["pairs"][0]["moves"];
+    ASSERT_EQ(moves.size(), 2u);
+    EXPECT_EQ(moves[0]["to"], "ib1");
+    EXPECT_EQ(moves[1]["to"], "ib2");
+}
+
+TEST_F(HaSpareDocument, MetricsTellSpareInterfaces)
+{
+    fail(ib0);
+    const auto text = metricsText(document(), std::chrono::system_clock::time_point(1'000'000s));
+    checkNames(text);
+    for (const char *line : {"ipoib_ha_works{pair=\"ib0+ib1:ib2\",interface=\"ib0\"} 0",
+                             "ipoib_ha_works{pair=\"ib0+ib1:ib2\",interface=\"ib2\"} 1",
+                             "ipoib_ha_active{pair=\"ib0+ib1:ib2\",interface=\"ib0\"} 0",
+                             "ipoib_ha_active{pair=\"ib0+ib1:ib2\",interface=\"ib1\"} 1",
+                             "ipoib_ha_spare{pair=\"ib0+ib1:ib2\",interface=\"ib0\"} 1",
+                             "ipoib_ha_spare{pair=\"ib0+ib1:ib2\",interface=\"ib2\"} 0",
+                             "ipoib_ha_standby_fit{pair=\"ib0+ib1:ib2\"} 1",
+                             "ipoib_ha_healthy{pair=\"ib0+ib1:ib2\"} 0"})
+        EXPECT_NE(text.find(std::string(line) + "\n"), text.npos) << line << "\n" << text;
+}
+
+TEST_F(HaDocument, OfTwoInterfacesNothingIsSpare)
+{
+    auto pair = describe(*world.pair, world.now);
+    addSpares(pair, Roster({"ib0", "ib1"}, {}, std::nullopt), "ib0+ib1", world.now);
+    EXPECT_EQ(pair, describe(*world.pair, world.now));
+    EXPECT_EQ(metrics().find("ipoib_ha_spare"), std::string::npos);
 }
 
 TEST(HaLine, IsUtf8WhateverAClientHasSaid)

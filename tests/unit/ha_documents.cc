@@ -3,7 +3,7 @@
 // one a line, {"name": ..., "document": ...}. For check-ha-schema.
 #include "ha-daemon/document.hpp"
 #include "ha-daemon/session_document.hpp"
-#include "ha_world.hpp"
+#include "ha_roster_world.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -61,6 +61,29 @@ void fail(World &world, Side side)
     world.quiesce();
 }
 
+json of(const RosterWorld &world)
+{
+    json out = describeAll(world.roster->pair(), world.now, 0, {});
+    addSpares(out, *world.roster, "ib0+ib1:ib2", world.now);
+    return out;
+}
+
+void printSpares()
+{
+    RosterWorld world;
+    world.kernel.give(ib0, item(Kind::address4, "10.0.0.1/24"));
+    world.roster.emplace(std::vector<std::string>{"ib0", "ib1", "ib2"}, world.policy, std::nullopt);
+    print("with a spare interface, not yet started", json::array({of(world)}));
+    world.start();
+    world.quiesce();
+    world.fail(ib0);
+    world.quiesce();
+    world.kernel.refused.insert("ib0: arp_ignore 1");
+    world.kernel.side[ib0].settings["arp_ignore"] = "0";
+    world.look();
+    print("a spare interface that fails, and refuses a change", json::array({of(world)}));
+}
+
 void printAll()
 {
     print("no pair", json::array());
@@ -88,6 +111,8 @@ void printAll()
     connected.quiesce();
     connected.look();
     print("connected, and the secondary gone", json::array({of(connected)}));
+
+    printSpares();
 
     World dry = started();
     print("to be switched, two pairs",
