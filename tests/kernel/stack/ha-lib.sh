@@ -2,15 +2,16 @@
 # shellcheck disable=SC2034,SC2086,SC2317  # "${N[@]}" is a command and its words
 # shellcheck shell=bash
 # What scenarios of ipoib-ha share that have a host with two ports here, ib0 and ib1 on
-# the cables h0 and h1, and a peer with one in n1, all on two switches. IPOIB_HA names
-# the program.
+# the cables h0 and h1, and a peer with one in n1, all on two switches. With 3 among the HOSTS
+# there is a third one here, on h3. IPOIB_HA names the program.
 source "$STACK/fabric-lib.sh"
 
 HOSTS=(0 1 2)
 HA=("$IPOIB_HA" --run-folder /run/ha)
 
 a_fabric() {
-	local i
+	local i third=()
+	[[ " ${HOSTS[*]} " != *" 3 "* ]] || third=('[2] "h3"[1]' 'Ca 1 "h3"')
 	cat >/run/topology <<-END
 		switchguid=0x2c90000000001
 		Switch 8 "S-1"	# "leaf1"
@@ -20,9 +21,11 @@ a_fabric() {
 		switchguid=0x2c90000000002
 		Switch 8 "S-2"	# "leaf2"
 		[1] "h1"[1]
+		${third[0]-}
 		Ca 1 "h0"
 		Ca 1 "h1"
 		Ca 1 "h2"
+		${third[1]-}
 	END
 	wires
 	fabric_up
