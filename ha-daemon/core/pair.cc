@@ -238,6 +238,7 @@ void Pair::on(const StandbyReplaced &one)
     health_[side] = one.health;
     port_[side] = one.port;
     reach_[side] = one.reach;
+    follows_[side] = false;
     decided({Severity::notice,
              name(side) + " stands by in the place of " + before + ": " + one.cause,
              Topic::replaced,
