@@ -103,23 +103,6 @@ void addProcesses(const Roots &roots, std::vector<std::string> &users)
     }
 }
 
-void addMounts(const Roots &roots, std::vector<std::string> &users)
-{
-    const auto mounts = io::readFile(roots.proc + "/self/mounts");
-    if (!mounts)
-        return;
-    std::string_view rest = *mounts;
-    while (!rest.empty()) {
-        const auto line = rest.substr(0, rest.find('\n'));
-        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-        if (line.find("proto=rdma") == std::string_view::npos)
-            continue;
-        const auto from = line.find(' ') + 1;
-        users.push_back(
-            fmt::format("{} is mounted over RDMA", line.substr(from, line.find(' ', from) - from)));
-    }
-}
-
 void addStorage(const Roots &roots, std::vector<std::string> &users)
 {
     for (const auto &host : io::folder(roots.sys + "/class/scsi_host")) {
@@ -262,11 +245,13 @@ std::vector<std::string> readAliases(const Roots &roots)
     return aliases;
 }
 
-std::vector<std::string> readUsers(const Roots &roots)
+std::vector<std::string> readUsers(const Roots &roots, const Towards &towards)
 {
     std::vector<std::string> users;
     addProcesses(roots, users);
-    addMounts(roots, users);
+    const auto mounts = io::readFile(roots.proc + "/self/mounts").value_or("");
+    for (auto &mount : mountsInUse(mounts, towards))
+        users.push_back(std::move(mount));
     addStorage(roots, users);
     return users;
 }

@@ -3,6 +3,7 @@
 // others than those of the running kernel, for tests.
 #pragma once
 
+#include "conf/openib/linux_mounts.hpp"
 #include "conf/openib/state.hpp"
 #include "netlink/link.hpp"
 
@@ -43,8 +44,8 @@ readBonds(const std::vector<netlink::Link> &links);
 [[nodiscard]] std::vector<std::string> readAliases(const Roots &roots);
 
 // Who uses the stack, in words: processes with devices of it open, mounts over
-// RDMA, storage sessions.
-[[nodiscard]] std::vector<std::string> readUsers(const Roots &roots);
+// RDMA or over interfaces that @towards finds, storage sessions.
+[[nodiscard]] std::vector<std::string> readUsers(const Roots &roots, const Towards &towards);
 
 // "net.core.rmem_max": its value, if it is a number.
 [[nodiscard]] std::optional<std::uint64_t> readSysctl(const Roots &roots, const std::string &name);

@@ -95,7 +95,10 @@ io::Result<State> LinuxSystem::read()
         if (const auto value = readSysctl(roots_, std::string(name)))
             state.sysctls[std::string(name)] = *value;
     state.haRunning = isHaRunning(ha_);
-    state.users = readUsers(roots_);
+    state.users = readUsers(roots_, [&state](const std::string &address) {
+        const auto name = interfaceTowards(address);
+        return state.interface(name) || state.bonds.contains(name) ? name : std::string();
+    });
     return state;
 }
 

@@ -54,7 +54,7 @@ TEST_F(LinuxState, NothingIsNoError)
 {
     EXPECT_TRUE(readHcas(roots).empty());
     EXPECT_TRUE(readModules(roots).empty());
-    EXPECT_TRUE(readUsers(roots).empty());
+    EXPECT_TRUE(readUsers(roots, {}).empty());
     EXPECT_TRUE(readAliases(roots).empty());
     EXPECT_FALSE(readSysctl(roots, "net.core.rmem_max"));
 }
@@ -148,12 +148,29 @@ TEST_F(LinuxState, Users)
     put("proc/8/comm", "ipoib-ha\n");
     fs::create_directories(top / "proc/8/fd");
     fs::create_symlink("/dev/infiniband/uverbs0", top / "proc/8/fd/4");
-    put("proc/self/mounts", "/dev/sda1 / ext4 rw 0 0\n"
-                            "server:/data /data nfs4 rw,proto=rdma,port=20049 0 0\n");
+    put("proc/self/mounts",
+        "/dev/sda1 / ext4 rw 0 0\n"
+        "server:/data /data nfs4 rw,proto=rdma,port=20049,addr=10.9.0.1 0 0\n"
+        "s:/ /mnt\\040a nfs4 rw,proto=tcp,clientaddr=10.9.0.2,addr=10.9.0.1 0 0\n"
+        "//s/a /b cifs rw,addr=192.0.2.1 0 0\n"
+        "tmpfs /run tmpfs rw 0 0\n");
     put("sys/class/scsi_host/host3/proc_name", "iser\n");
-    EXPECT_EQ(readUsers(roots), (std::vector<std::string>{"opensm (process 7) uses umad0",
-                                                          "/data is mounted over RDMA",
-                                                          "SCSI host3 is a session of iSER"}));
+    const auto towards = [](const std::string &address) {
+        return address == "10.9.0.1" ? std::string("ib0") : std::string();
+    };
+    EXPECT_EQ(
+        readUsers(roots, towards),
+        (std::vector<std::string>{"opensm (process 7) uses umad0", "/data is mounted over RDMA",
+                                  "/mnt\\040a is mounted over ib0, from 10.9.0.1",
+                                  "SCSI host3 is a session of iSER"}));
+}
+
+TEST(LinuxMounts, TheInterfaceTowardsAnAddress)
+{
+    EXPECT_EQ(interfaceTowards("127.0.0.1"), "lo");
+    EXPECT_EQ(interfaceTowards("::1"), "lo");
+    EXPECT_EQ(interfaceTowards("fe80::1%ib7"), "ib7");
+    EXPECT_EQ(interfaceTowards("server"), "") << "only addresses are looked at";
 }
 
 TEST_F(LinuxState, AliasesOfPossibleAdapters)
