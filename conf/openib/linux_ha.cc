@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include "conf/openib/linux_ha.hpp"
 
+#include "conf/openib/state.hpp"
 #include "io/file.hpp"
 #include "io/lock_file.hpp"
 #include "io/process.hpp"
 #include "io/unique_fd.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 #include <poll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -113,6 +116,43 @@ io::Result<void> startHa(const HaPlaces &places)
         return recorded;
     }
     return waitUntilAtWork(places, *pid);
+}
+
+std::optional<std::vector<std::string>> haPairs(const HaPlaces &places)
+{
+    const auto answer = io::runProgram({places.program, "--json", "status"});
+    if (!answer)
+        return std::nullopt;
+    const auto document = nlohmann::json::parse(answer->output, nullptr, false);
+    if (!document.is_object() || !document.contains("pairs"))
+        return std::nullopt;
+    std::vector<std::string> pairs;
+    for (const auto &pair : document["pairs"]) {
+        std::vector<std::string> names;
+        for (const auto &interface : pair.value("interfaces", nlohmann::json::array()))
+            names.push_back(interface.value("name", ""));
+        pairs.push_back(fmt::format("{}", fmt::join(names, "+")));
+    }
+    return pairs;
+}
+
+io::Result<void> reloadHa(const HaPlaces &places, const std::vector<std::string> &pairs)
+{
+    if (hasSystemd(places)) {
+        if (const auto done = io::runChecked({places.systemctl, "reload", unit}); !done)
+            return done;
+    } else if (const pid_t pid = started(places); !pid || ::kill(pid, SIGHUP) < 0) {
+        return io::fail(ESRCH, places.program);
+    }
+    for (const auto end = Clock::now() + patience; Clock::now() < end;) {
+        State state;
+        state.haPairs = haPairs(places);
+        if (state.haPairs && state.haKeeps(pairs))
+            return {};
+        ::poll(nullptr, 0, lookEvery);
+    }
+    return io::fail(ETIMEDOUT,
+                    fmt::format("{}: keeps other pairs; see its journal", places.program));
 }
 
 io::Result<void> stopHa(const HaPlaces &places)

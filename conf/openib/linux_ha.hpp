@@ -6,7 +6,9 @@
 
 #include "io/error.hpp"
 
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace openipoib::openib
 {
@@ -26,6 +28,11 @@ struct HaPlaces {
 // ETIMEDOUT.
 [[nodiscard]] io::Result<void> startHa(const HaPlaces &places);
 // Until it has ended. Errors: ETIMEDOUT.
+// Until it has these pairs, of its configuration. Errors: ETIMEDOUT, it keeps others.
+[[nodiscard]] io::Result<void> reloadHa(const HaPlaces &places,
+                                        const std::vector<std::string> &pairs);
+// The pairs that it keeps, see State
+[[nodiscard]] std::optional<std::vector<std::string>> haPairs(const HaPlaces &places);
 [[nodiscard]] io::Result<void> stopHa(const HaPlaces &places);
 
 } // namespace openipoib::openib

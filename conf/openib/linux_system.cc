@@ -95,6 +95,8 @@ io::Result<State> LinuxSystem::read()
         if (const auto value = readSysctl(roots_, std::string(name)))
             state.sysctls[std::string(name)] = *value;
     state.haRunning = isHaRunning(ha_);
+    if (state.haRunning)
+        state.haPairs = haPairs(ha_);
     state.users = readUsers(roots_, [&state](const std::string &address) {
         const auto name = interfaceTowards(address);
         return state.interface(name) || state.bonds.contains(name) ? name : std::string();
@@ -193,6 +195,8 @@ io::Result<void> LinuxSystem::execute(const Step &step)
         return io::writeFile(sysctlPath(roots_, step.target), step.value);
     case StepKind::startHa:
         return startHa(ha_);
+    case StepKind::reloadHa:
+        return reloadHa(ha_, step.arguments);
     case StepKind::stopHa:
         return stopHa(ha_);
     case StepKind::startBond:

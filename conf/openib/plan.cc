@@ -310,9 +310,11 @@ void Planner::highAvailability()
         return;
     }
     // It takes up a pair that is not complete as soon as it is.
+    std::vector<std::string> all;
     std::vector<std::string> complete;
     for (const auto &one : settings_.ha->pairs) {
         const std::string pair = fmt::format("{}+{}", one.primary, one.secondary());
+        all.push_back(pair);
         const auto names = one.interfaces();
         const auto there = std::ranges::count_if(
             names, [this](const std::string &name) { return state_.interface(name) != nullptr; });
@@ -324,8 +326,11 @@ void Planner::highAvailability()
         if (there >= 2)
             complete.push_back(pair);
     }
-    if (state_.haRunning)
+    if (state_.haRunning) {
+        if (!state_.haKeeps(all))
+            add({StepKind::reloadHa, {}, {}, all});
         return;
+    }
     if (!complete.empty()) {
         add({StepKind::startHa, {}, {}, complete});
         return;
@@ -450,6 +455,14 @@ Plan Planner::stop()
 
 } // namespace
 
+bool State::haKeeps(const std::vector<std::string> &pairs) const
+{
+    return !haPairs || (haPairs->size() == pairs.size() &&
+                        std::ranges::all_of(*haPairs, [&](const std::string &kept) {
+                            return kept.empty() || std::ranges::find(pairs, kept) != pairs.end();
+                        }));
+}
+
 Plan planStart(const conf::Settings &settings, const State &state, const Failed &failed)
 {
     return Planner(settings, state, failed).start();
@@ -551,6 +564,9 @@ void predict(const Step &step, State &state)
     case StepKind::startHa:
     case StepKind::stopHa:
         state.haRunning = step.kind == StepKind::startHa;
+        break;
+    case StepKind::reloadHa:
+        state.haPairs = step.arguments;
         break;
     case StepKind::startBond:
         state.bonds[step.target].insert(step.arguments.begin(), step.arguments.end());

@@ -90,11 +90,15 @@ struct State {
     std::map<std::string, std::uint64_t, std::less<>> sysctls;
     std::vector<Stale> stale;
     bool haRunning = false; // the ipoib-ha that openib starts
+    // Its pairs, as "ib0+ib1"; "": one whose interfaces it has not seen. nullopt: not known
+    std::optional<std::vector<std::string>> haPairs;
     // What interfaces had that may be gone since
     std::vector<Interface> kept;
     std::string keptWrong;          // why the document about them cannot be used
     std::vector<std::string> users; // of the stack, in words: "opensm (pid 12) uses umad0"
 
+    // Whether ipoib-ha keeps these pairs, as far as is known
+    [[nodiscard]] bool haKeeps(const std::vector<std::string> &pairs) const;
     [[nodiscard]] const Interface *interface(std::string_view name) const
     {
         for (const auto &one : interfaces)

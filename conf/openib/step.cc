@@ -50,6 +50,9 @@ std::string text(const Step &step)
         return fmt::format("raise {} to {}", step.target, step.value);
     case StepKind::startHa:
         return fmt::format("start ipoib-ha for {}", fmt::join(step.arguments, ", "));
+    case StepKind::reloadHa:
+        return fmt::format("have ipoib-ha read its configuration again, for {}",
+                           fmt::join(step.arguments, ", "));
     case StepKind::stopHa:
         return "stop ipoib-ha";
     case StepKind::startBond:

@@ -27,6 +27,7 @@ enum class StepKind {
     keepSettings,  // target: interfaces, value: the document
     raiseSysctl,   // target: "net.core.rmem_max", value: number
     startHa,       // arguments: pairs, as "ib0+ib1"
+    reloadHa,      // arguments: all pairs
     stopHa,        //
     startBond,     // target: bond, value: addresses, arguments: slaves
     stopBond,      // target: bond

@@ -4,6 +4,7 @@
 #include "conf/openib/linux_system.hpp"
 #include "io/file.hpp"
 #include "io/lock_file.hpp"
+#include "io/process.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
@@ -111,6 +112,31 @@ TEST_F(OpenibHa, WithSystemdItIsTheUnit)
     EXPECT_EQ(io::readFile(path("asked")), "start ipoib-ha.service\nstop ipoib-ha.service\n");
     script(places.systemctl, "echo active; exit 1\n");
     EXPECT_FALSE(isHaRunning(places)) << "nobody answers";
+}
+
+TEST_F(OpenibHa, OtherPairsAreThereWhenItHasReadThemAgain)
+{
+    fs::create_directories(places.systemd);
+    const auto answer = [this](const char *interfaces) {
+        return "echo '{\"pairs\": [{\"interfaces\": [" + std::string(interfaces) + "]}]}' > " +
+               path("answer") + "\n";
+    };
+    script(places.program, "cat " + path("answer") + "\n");
+    EXPECT_EQ(haPairs(places), std::nullopt) << "it does not answer";
+    script(places.systemctl, answer(""));
+    ASSERT_TRUE(io::runChecked({places.systemctl}));
+    EXPECT_EQ(haPairs(places), std::vector<std::string>{""}) << "it has not seen them yet";
+    script(places.systemctl, answer(R"({"name": "ib0"}, {"name": "ib1"})"));
+    ASSERT_TRUE(io::runChecked({places.systemctl}));
+    EXPECT_EQ(haPairs(places), std::vector<std::string>{"ib0+ib1"});
+    // Later than systemctl ends
+    script(places.systemctl, "[ \"$*\" = 'reload ipoib-ha.service' ] && (sleep 0.2; " +
+                                 answer(R"({"name": "ib0"}, {"name": "ib2"})") +
+                                 ") > /dev/null 2>&1 &\n");
+    EXPECT_TRUE(reloadHa(places, {"ib0+ib2"}));
+    EXPECT_EQ(haPairs(places), std::vector<std::string>{"ib0+ib2"});
+    script(places.systemctl, "exit 1\n");
+    EXPECT_FALSE(reloadHa(places, {"ib0+ib1"}));
 }
 
 TEST_F(OpenibHa, WithoutSystemdItIsTheProcessThatWasStarted)

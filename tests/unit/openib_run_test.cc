@@ -232,6 +232,27 @@ TEST_F(OpenibTest, HighAvailabilityWinsOverBonds)
     EXPECT_FALSE(machine.state.haRunning);
 }
 
+TEST_F(OpenibTest, HighAvailabilityOfOtherPairsThanBefore)
+{
+    const std::string ha = "IPOIBHA_ENABLE=yes\nPRIMARY_IPOIB_DEV=ib0\nSECONDARY_IPOIB_DEV=";
+    machine.plugged.push_back(Machine::port("ib2", 3));
+    ASSERT_EQ(run("start", ha + "ib1\n"), Exit::done);
+    machine.state.haPairs = {"ib0+ib1"};
+    machine.log.clear();
+    EXPECT_EQ(run("start", ha + "ib1\n"), Exit::done);
+    EXPECT_TRUE(machine.log.empty());
+    EXPECT_EQ(run("start", ha + "ib2\n"), Exit::done);
+    EXPECT_EQ(machine.log,
+              std::vector<std::string>{"have ipoib-ha read its configuration again, for ib0+ib2"});
+    EXPECT_TRUE(machine.state.haRunning);
+    // Whose interfaces it has not seen, or that does not answer, is believed.
+    machine.state.haPairs = {""};
+    EXPECT_EQ(run("start", ha + "ib1\n"), Exit::done);
+    machine.state.haPairs.reset();
+    EXPECT_EQ(run("start", ha + "ib1\n"), Exit::done);
+    EXPECT_TRUE(machine.log.empty());
+}
+
 TEST_F(OpenibTest, HighAvailabilityWithoutItsSecondInterface)
 {
     machine.plugged.pop_back();
