@@ -44,17 +44,35 @@ def release(request, folder):
 
 
 @pytest.fixture(scope="module")
-def boot(request, folder, release):
-    """Start the machine of this module; init: another init than systemd."""
+def start(request, folder, release):
+    """Start a machine of this module, without waiting for it; the words are Guest's.
+
+    may_panic: what its kernel complains of is no failure.
+    """
     machines = []
+    looked_at = []
 
-    def start(init=None):
-        name = request.module.__name__.removeprefix("test_")
-        machines.append(Guest(folder, release, name, init=init))
-        return machines[0]
+    def one(role="", may_panic=False, **words):
+        name = request.module.__name__.removeprefix("test_") + role
+        machines.append(Guest(folder, release, name, **words))
+        if not may_panic:
+            looked_at.append(machines[-1])
+        return machines[-1]
 
-    yield start
+    yield one
     for machine in machines:
         machine.end()
+    for machine in looked_at:
         splats = splat.scan(machine.console.read_text(errors="replace"))
         assert not splats, f"kernel splats, see {machine.console}: {splats}"
+
+
+@pytest.fixture(scope="module")
+def boot(start):
+    """Start the machine of this module; init: another init than systemd."""
+    def one(init=None):
+        machine = start(init=init)
+        machine.ready()
+        return machine
+
+    return one
