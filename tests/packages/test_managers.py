@@ -7,9 +7,8 @@ both ports lose it, and the one that comes back first must have the identity.
 
 import pytest
 
-from conftest import OFED_LINES
+from pair import pair_of, write
 
-CONF = "/etc/infiniband/openib.conf"
 NETWORK = "/etc/systemd/network/ib0.network"
 ADDRESS = "10.9.0.1/24"
 WHERE = f"$(ip -4 -o addr show to {ADDRESS} | awk '{{ print $2 }}')"
@@ -17,33 +16,9 @@ HEARD = "/run/addresses"
 NETWORKD_LINES = ("[Match]", "Name=ib0", "", "[Network]", f"Address={ADDRESS}")
 
 
-def write(guest, path, *lines):
-    text = "\\n".join(lines)
-    guest.run(f"printf '%b\\n' '{text}' > {path}; cat {path}")
-
-
 @pytest.fixture(scope="module")
 def guest(boot):
-    """A machine with a cable of its own for each port of the pair, so that one can be pulled."""
-    machine = boot()
-    machine.run("systemctl is-system-running --wait", None)
-    machine.run(f"rm {NETWORK}; systemctl stop systemd-networkd systemd-networkd.socket")
-    machine.run("dpkg -i /var/cache/openipoib/openipoib-tools_*.deb")
-    machine.run("rdma link delete sib0; rdma link delete sib1")
-    machine.run("ip link add cable2 mtu 9000 type veth peer name cable3 mtu 9000; "
-                "ip link set cable2 up; ip link set cable3 up")
-    for device, cable in (("sib0", 0), ("sib1", 2), ("sib2", 1), ("sib3", 3)):
-        machine.run(f"rdma link add {device} type sib netdev cable{cable}")
-    write(machine, CONF, *OFED_LINES, "IPOIBHA_ENABLE=yes", "PRIMARY_IPOIB_DEV=ib0",
-          "SECONDARY_IPOIB_DEV=ib1")
-    machine.run("systemctl restart openibd", None)
-    for device in ("sib2", "sib3"):
-        gid = machine.read(f"cat /sys/class/infiniband/{device}/ports/1/gids/0").replace(":", "")
-        machine.run(f"opensm -B -f /var/log/opensm-{device}.log -g 0x{gid[16:]} > /dev/null 2>&1")
-    machine.run("ip link set ib0 up; ip link set ib1 up")
-    machine.wait("[[ $(cat /sys/class/net/ib{0,1}/carrier) = $'1\\n1' ]]", 120)
-    machine.wait("ipoib-ha status", 60)
-    return machine
+    return pair_of(boot())
 
 
 def the_one_that_is_back_first_has_the_identity(guest, is_given_again):
