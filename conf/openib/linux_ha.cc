@@ -129,9 +129,10 @@ std::optional<std::vector<std::string>> haPairs(const HaPlaces &places)
     std::vector<std::string> pairs;
     for (const auto &pair : document["pairs"]) {
         std::vector<std::string> names;
-        for (const auto &interface : pair.value("interfaces", nlohmann::json::array()))
-            names.push_back(interface.value("name", ""));
-        pairs.push_back(fmt::format("{}", fmt::join(names, "+")));
+        for (const auto *part : {"interfaces", "spares"})
+            for (const auto &interface : pair.value(part, nlohmann::json::array()))
+                names.push_back(interface.value("name", ""));
+        pairs.push_back(haName(std::move(names)));
     }
     return pairs;
 }

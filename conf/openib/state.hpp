@@ -77,6 +77,9 @@ struct Stale {
     Installed installed;
 };
 
+// Interfaces that have one identity, in any order: "ib0+ib1"
+[[nodiscard]] std::string haName(std::vector<std::string> interfaces);
+
 struct State {
     std::vector<Hca> hcas;                              // by name
     std::vector<Interface> interfaces;                  // by name
@@ -90,7 +93,8 @@ struct State {
     std::map<std::string, std::uint64_t, std::less<>> sysctls;
     std::vector<Stale> stale;
     bool haRunning = false; // the ipoib-ha that openib starts
-    // Its pairs, as "ib0+ib1"; "": one whose interfaces it has not seen. nullopt: not known
+    // What it keeps, each as haName() has it; "": one whose interfaces it has not seen. nullopt: it
+    // is not known
     std::optional<std::vector<std::string>> haPairs;
     // What interfaces had that may be gone since
     std::vector<Interface> kept;

@@ -129,6 +129,11 @@ TEST_F(OpenibHa, OtherPairsAreThereWhenItHasReadThemAgain)
     script(places.systemctl, answer(R"({"name": "ib0"}, {"name": "ib1"})"));
     ASSERT_TRUE(io::runChecked({places.systemctl}));
     EXPECT_EQ(haPairs(places), std::vector<std::string>{"ib0+ib1"});
+    script(places.systemctl, "echo '{\"pairs\": [{\"interfaces\": [{\"name\": \"ib2\"}, "
+                             "{\"name\": \"ib1\"}], \"spares\": [{\"name\": \"ib0\"}]}]}' > " +
+                                 path("answer") + "\n");
+    ASSERT_TRUE(io::runChecked({places.systemctl}));
+    EXPECT_EQ(haPairs(places), std::vector<std::string>{haName({"ib0", "ib1", "ib2"})});
     // Later than systemctl ends
     script(places.systemctl, "[ \"$*\" = 'reload ipoib-ha.service' ] && (sleep 0.2; " +
                                  answer(R"({"name": "ib0"}, {"name": "ib2"})") +
