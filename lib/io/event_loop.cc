@@ -41,7 +41,7 @@ struct EventSource::Callback : std::enable_shared_from_this<Callback> {
     {
         return call(callback, 0);
     }
-    static int onOther(sd_event_source * /*source*/, void *callback) { return call(callback, 0); }
+    static int onPost(sd_event_source * /*source*/, void *callback) { return call(callback, 0); }
 
     Handler handler;
     std::shared_ptr<std::exception_ptr> thrown;
@@ -166,7 +166,7 @@ Result<EventSource> EventLoop::afterwards(Handler handler)
 {
     sd_event_source *source = nullptr;
     if (const int error =
-            sd_event_add_post(event_.get(), &source, EventSource::Callback::onOther, nullptr);
+            sd_event_add_post(event_.get(), &source, EventSource::Callback::onPost, nullptr);
         error < 0)
         return fail(-error, "event source");
     return owned(source, [handler = std::move(handler)](std::uint32_t) { handler(); });

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# shellcheck disable=SC2086,SC2317  # at N COMMAND is a command and its words
+# shellcheck disable=SC2034,SC2086,SC2317  # HOSTS is of fabric-lib.sh, and "at N COMMAND" a command and its words
 # shellcheck shell=bash
 # A subnet manager whose answers are late, come twice, in another order, or not at all:
 # interfaces join and find their peers all the same, an answer to a question that was given up
