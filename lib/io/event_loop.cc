@@ -10,8 +10,8 @@ namespace openipoib::io
 {
 
 struct EventSource::Callback : std::enable_shared_from_this<Callback> {
-    Callback(Handler function, std::shared_ptr<std::exception_ptr> exception)
-        : handler(std::move(function)), thrown(std::move(exception))
+    Callback(Handler function, std::shared_ptr<Failure> failed)
+        : handler(std::move(function)), failure(std::move(failed))
     {
     }
 
@@ -23,7 +23,7 @@ struct EventSource::Callback : std::enable_shared_from_this<Callback> {
         try {
             kept->handler(events);
         } catch (...) {
-            *kept->thrown = std::current_exception();
+            kept->failure->thrown = std::current_exception();
             return -ECANCELED;
         }
         return 0;
@@ -44,7 +44,7 @@ struct EventSource::Callback : std::enable_shared_from_this<Callback> {
     static int onPost(sd_event_source * /*source*/, void *callback) { return call(callback, 0); }
 
     Handler handler;
-    std::shared_ptr<std::exception_ptr> thrown;
+    std::shared_ptr<Failure> failure;
 };
 
 namespace
@@ -118,7 +118,7 @@ Result<EventLoop> EventLoop::open()
 EventSource EventLoop::owned(sd_event_source *source, EventSource::Handler handler)
 {
     EventSource out;
-    out.callback_ = std::make_shared<EventSource::Callback>(std::move(handler), thrown_);
+    out.callback_ = std::make_shared<EventSource::Callback>(std::move(handler), failure_);
     out.source_.reset(source);
     sd_event_source_set_userdata(source, out.callback_.get());
     sd_event_source_set_exit_on_failure(source, 1);
@@ -181,8 +181,8 @@ Result<void> EventLoop::feedWatchdog()
 
 void EventLoop::rethrow()
 {
-    if (*thrown_)
-        std::rethrow_exception(std::exchange(*thrown_, nullptr));
+    if (failure_->thrown)
+        std::rethrow_exception(std::exchange(failure_->thrown, nullptr));
 }
 
 Result<void> EventLoop::run()

@@ -50,6 +50,10 @@ class EventSource
         void operator()(sd_event_source *source) const { sd_event_source_disable_unref(source); }
     };
     struct Callback;
+    // Of a handler
+    struct Failure {
+        std::exception_ptr thrown;
+    };
 
     std::shared_ptr<Callback> callback_; // outlives a call
     std::unique_ptr<sd_event_source, Disable> source_;
@@ -88,7 +92,7 @@ class EventLoop
         void operator()(sd_event *event) const { sd_event_unref(event); }
     };
     explicit EventLoop(sd_event *event)
-        : event_(event), thrown_(std::make_shared<std::exception_ptr>())
+        : event_(event), failure_(std::make_shared<EventSource::Failure>())
     {
     }
 
@@ -96,7 +100,7 @@ class EventLoop
     void rethrow();
 
     std::unique_ptr<sd_event, Unref> event_;
-    std::shared_ptr<std::exception_ptr> thrown_; // by a handler
+    std::shared_ptr<EventSource::Failure> failure_;
 };
 
 } // namespace openipoib::io
