@@ -23,9 +23,11 @@ constexpr Time grace = graces[1];
 // For how long it counts that an interface has met a port: the fabric may be another by then.
 constexpr Time meetingCounts = 10min;
 
+// For a host that lets the other one move first, which takes that one a while.
+constexpr Time yieldAtLeast = 300ms;
+
 // For an interface that has just got the identity: how much longer than others it stays where it
-// meets only ports that stand by. Peers that have to follow wait for 3 detection times at most, and
-// then have to move.
+// meets only ports that stand by. Peers that have to follow wait, as above, and then have to move.
 constexpr int stayFactor = 5;
 constexpr Time stayAtLeast = 1s;
 
@@ -325,7 +327,8 @@ Time Sessions::alone(Side side, std::size_t grade) const
 
 Time Sessions::patience(Side side, std::size_t grade) const
 {
-    return yields(side) ? 3 * alone(side, grade) : alone(side, grade);
+    const Time needed = alone(side, grade);
+    return yields(side) ? needed + std::max(2 * needed, yieldAtLeast) : needed;
 }
 
 } // namespace openipoib::ha
