@@ -72,6 +72,15 @@ class HaSessionsOnTwoFabrics : public SessionsWorld
                 setActive(number, other(here));
             }
     }
+    // A fault of the first fabric has moved both, and is over.
+    void moveAwayAndMend()
+    {
+        loseOn(Side::primary);
+        runPairs(1s);
+        ASSERT_TRUE(allOn(Side::secondary));
+        loseOn({});
+        runPairs(5s);
+    }
     [[nodiscard]] bool allOn(Side side) const { return active[0] == side && active[1] == side; }
 };
 
@@ -122,11 +131,7 @@ TEST_F(HaSessionsOnTwoFabrics, HostsThatStartOnDifferentOnesMeet)
 
 TEST_F(HaSessionsOnTwoFabrics, TheFirstOneCountsAsGoodOnceItIsMended)
 {
-    loseOn(Side::primary);
-    runPairs(1s);
-    ASSERT_TRUE(allOn(Side::secondary));
-    loseOn({});
-    runPairs(5s);
+    moveAwayAndMend();
     EXPECT_FALSE(hosts[0].sessions.isCutOff(Side::primary));
     EXPECT_FALSE(hosts[1].sessions.isCutOff(Side::primary));
     EXPECT_TRUE(allOn(Side::secondary));
@@ -139,11 +144,7 @@ TEST_F(HaSessionsOnTwoFabrics, TheFirstOneCountsAsGoodOnceItIsMended)
 
 TEST_F(HaSessionsOnTwoFabrics, OnePacketOfTheOtherFabricIsNoMeeting)
 {
-    loseOn(Side::primary);
-    runPairs(1s);
-    ASSERT_TRUE(allOn(Side::secondary));
-    loseOn({});
-    runPairs(5s);
+    moveAwayAndMend();
     const BfdPacket down{.mine = 77, .minTx = 1000000, .minRx = 1000000};
     hosts[0].sessions.receive(Side::primary, address(1, Side::secondary), 255, writeBfdPacket(down),
                               now);
