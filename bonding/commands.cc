@@ -123,7 +123,7 @@ Exit Commands::down(const std::string &bond, const Invocation &invocation, const
 }
 
 // A slave that was taken from one bond to another goes back to the first only
-// while that is there; so each is planned anew.
+// while that is there; so each is planned again.
 Exit Commands::downAll(const Invocation &invocation, State state)
 {
     Exit worst = Exit::done;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 // What the machine looks like: interfaces, bonds, and what was taken from
-// slaves. Plain data, read anew before every decision.
+// slaves. Plain data, read again before every decision.
 #pragma once
 
 #include "bonding/record.hpp"

@@ -23,7 +23,7 @@ namespace
 
 using namespace std::chrono_literals;
 
-// For more changes before everything is read anew. Reading keeps a processor busy, just
+// For more changes before everything is read again. Reading keeps a processor busy, just
 // when the peers wait for answers.
 constexpr Time patience = 20ms;
 constexpr Time refreshEvery = 10s;

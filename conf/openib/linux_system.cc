@@ -18,7 +18,7 @@ namespace openipoib::openib
 namespace
 {
 
-// Until the machine is started anew
+// Until the next boot
 constexpr auto keptFolder = "/run/openib";
 constexpr auto keptFile = "/run/openib/settings.json";
 

@@ -429,7 +429,7 @@ Plan Planner::apply(const std::string &device)
     return std::move(plan_);
 }
 
-// One module at a time: who uses which is read anew after each.
+// One module at a time: who uses which is read again after each.
 Plan Planner::stop()
 {
     if (state_.haRunning)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 // What the machine looks like: adapters, ports, interfaces, modules, and what
-// stands in the way of a stop. Plain data, read anew before every decision.
+// stands in the way of a stop. Plain data, read again before every decision.
 #pragma once
 
 #include "netlink/ethtool.hpp"

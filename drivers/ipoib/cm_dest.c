@@ -18,14 +18,14 @@
 #define CONN_ASK_MIN	(2 * HZ)
 #define CONN_ASK_MAX	(64 * HZ)
 /*
- * So long a peer that had a connection is awaited: it may be starting anew. What the
+ * So long a peer that had a connection is awaited: it may be restarting. What the
  * stack is told of a path's MTU, it believes for ten minutes.
  */
 #define CONN_AWAITED	(30 * HZ)
 /* A connection that breaks this early counts as one that was refused. */
 #define CONN_PROVEN	HZ
 #define CONN_STALES_MAX	3
-/* A peer that starts anew ends its connections; one that always does wants none. */
+/* A peer that restarts ends its connections; one that always does wants none. */
 #define CONN_HANGUPS_MAX 3
 
 static const struct rhashtable_params conn_table_params = {

@@ -13,7 +13,7 @@
  * and wakes that queue, so a request is never answered while it is being made.
  * A join that fails is repeated after 1, 2, 4 … MCAST_BACKOFF_MAX seconds. A group
  * ends with its last full member, of which a non-member that sends to it is not told,
- * and may come back under another LID: such memberships are made anew as often.
+ * and may come back under another LID: such memberships are made again as often.
  */
 #include <linux/rtnetlink.h>
 

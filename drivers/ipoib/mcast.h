@@ -35,7 +35,7 @@ enum ipoib_mcast_state {
  * @status: of the answer
  * @answer_rec: the answer
  * @backoff: before the next attempt [s]; control
- * @retry_at: jiffies of the next attempt, or from which on a non-member joins anew;
+ * @retry_at: jiffies of the next attempt, or from which on a non-member joins again;
  *	control
  */
 struct ipoib_mcast {

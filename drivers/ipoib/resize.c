@@ -88,7 +88,7 @@ static void resize_work(struct work_struct *work)
 	}
 	ipoib_down(intf);
 	resize_exchange(resize);
-	/* Groups that the stack has asked for are joined anew. */
+	/* Groups that the stack has asked for are joined again. */
 	WRITE_ONCE(intf->mcast_dirty, true);
 	resize->err = ipoib_up(intf);
 	if (!resize->err)

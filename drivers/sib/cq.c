@@ -354,7 +354,7 @@ void sib_cq_add(struct sib_cq *cq, const struct ib_wc *wc, bool solicited)
 /**
  * sib_cq_forget - remove the completions of a QP
  * @cq: the CQ
- * @qp: QP that will complete nothing more, or has started anew
+ * @qp: QP that will complete nothing more, or has been restarted
  *
  * A process may be reading those of its own queue at this moment: they stay.
  * Context: port->lock held.

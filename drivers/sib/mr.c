@@ -209,7 +209,7 @@ static bool pinned_suffices(const struct sib_mr *mr, int access)
  *
  * Its keys stay. Context: process. Return: NULL, or ERR_PTR with the region
  * unchanged; -EOPNOTSUPP if pages pinned for reading are to be written without
- * being registered anew.
+ * being registered again.
  */
 struct ib_mr *sib_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start, u64 length, u64 iova,
 				int access, struct ib_pd *ibpd, struct ib_udata *udata)

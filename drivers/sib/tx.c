@@ -249,7 +249,7 @@ void *sib_tx_room(struct sib_port *port, u32 len)
  * @len: bytes
  *
  * It comes from a few pages in turn, so that what was in one has been received
- * and freed when it is used again: a page that is, is not allocated anew. A cache
+ * and freed when it is used again: a page that is, is not allocated again. A cache
  * that got no large page serves what fits into a small one and nothing else, until
  * that is used up: what is longer gets its own pages.
  *

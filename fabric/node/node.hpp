@@ -37,7 +37,7 @@ class NodeListener
     virtual void outputReady(std::uint8_t port) = 0;
     // Data packets may come in by a lane of the port again.
     virtual void inputReady(std::uint8_t port) = 0;
-    // The SM wants the link to train anew (polling) or to stay down (disabled).
+    // The SM wants the link to train again (polling) or to stay down (disabled).
     virtual void physWanted(std::uint8_t port, PhysState wanted) = 0;
 
   protected:

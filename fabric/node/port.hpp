@@ -81,7 +81,7 @@ class Port
     [[nodiscard]] std::uint64_t info64(MAD_FIELDS field) const { return getField64(info_, field); }
     void countViolation(MAD_FIELDS field);
     // Packets come broken, or well. True if those that were broken exceed the others by
-    // more than PortInfo:LocalPhyErrors (IBA volume 1, 7.12.2); then it begins anew.
+    // more than PortInfo:LocalPhyErrors (IBA volume 1, 7.12.2); then the count begins at 0.
     [[nodiscard]] bool notePhysical(bool isBroken);
     // The peer has sent more than it may. True if it did so in more periods in a row than
     // PortInfo:OverrunErrors says.

@@ -25,7 +25,7 @@ struct UdpCounters {
     std::uint64_t rxForeign = 0;    // of a third one while the peer is there
     std::uint64_t rxFragment = 0;   // fragments that do not fit the others
     std::uint64_t rxIncomplete = 0; // frames given up for want of fragments
-    std::uint64_t peerUp = 0;       // peers that have come, or come anew
+    std::uint64_t peerUp = 0;       // peers that have come, or come again
 };
 
 inline constexpr std::array<std::pair<std::string_view, std::uint64_t UdpCounters::*>, 16>

@@ -85,7 +85,7 @@ Tunnel::Arrival Tunnel::onStranger(std::uint64_t epoch, Time now)
     return result;
 }
 
-// The peer has come, or has begun anew; false if this cannot be the peer.
+// The peer has come, or has restarted; false if this cannot be the peer.
 bool Tunnel::adopt(const Datagram &datagram, bool isFromPeer, Time now)
 {
     if (over_.contains(datagram.from)) {

@@ -18,7 +18,7 @@ struct Candidate {
 
 struct Choice {
     std::optional<std::size_t> standby; // another one than before
-    std::optional<Time> again;          // when to choose anew, if nothing happens until then
+    std::optional<Time> again;          // when to choose again, if nothing happens until then
 };
 
 // @all: the most preferred one first. @failback: for how long one has to have worked to take the

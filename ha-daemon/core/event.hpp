@@ -14,7 +14,7 @@
 namespace openipoib::ha
 {
 
-// Everything, read anew. The pair itself is the first lane.
+// Everything, read again. The pair itself is the first lane.
 struct Seen {
     std::vector<Lane> lanes;
     bool lost = false; // messages were lost since the last time
@@ -102,7 +102,7 @@ struct Announce {
     std::vector<To> to;
 };
 
-// Read everything anew.
+// Read everything again.
 struct Look {
 };
 

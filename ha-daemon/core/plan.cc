@@ -90,7 +90,7 @@ Steps planPuts(const Items &identity, const Interface &active)
     return steps;
 }
 
-Steps planPeers(const Interface &from, const Interface &to, bool anew)
+Steps planPeers(const Interface &from, const Interface &to, bool overwrite)
 {
     Steps steps;
     if (!to.index)
@@ -100,7 +100,7 @@ Steps planPeers(const Interface &from, const Interface &to, bool anew)
             continue;
         const auto known =
             std::ranges::find_if(to.items, [&](const Item &one) { return one.is(item); });
-        if (known == to.items.end() || (anew && known->body != item.body))
+        if (known == to.items.end() || (overwrite && known->body != item.body))
             steps.push_back(itemStep(Act::put, to, item));
     }
     return steps;

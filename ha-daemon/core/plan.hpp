@@ -16,9 +16,9 @@ namespace openipoib::ha
 // The pieces that @active lacks, in the order of their kinds.
 [[nodiscard]] Steps planPuts(const Items &identity, const Interface &active);
 
-// What @from has learnt of peers and @to has not. @anew: also what it has learnt
-// otherwise.
-[[nodiscard]] Steps planPeers(const Interface &from, const Interface &to, bool anew);
+// What @from has learnt of peers and @to has not. @overwrite: also what both have
+// learnt, each with another link-layer address.
+[[nodiscard]] Steps planPeers(const Interface &from, const Interface &to, bool overwrite);
 
 // What @standby still has of the identity, in the opposite order; only what
 // @active has already, so that nothing is ever on neither.

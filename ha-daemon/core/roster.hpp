@@ -24,7 +24,7 @@ class Roster
     // the pair if they are among these.
     Roster(std::vector<std::string> names, Policy policy, std::optional<Journal> journal);
 
-    // Everything, read anew: the rows have all interfaces, in the order of the names.
+    // Everything, read again: the rows have all interfaces, in the order of the names.
     [[nodiscard]] Actions see(const std::vector<Row> &rows, bool lost, Time at, Time now);
     // One of the interfaces, as LinkChanged and PortChanged have it.
     [[nodiscard]] Actions noteLink(const std::string &name, int index, bool up, bool carrier,

@@ -4,7 +4,7 @@
 //
 // Two things are stricter than the RFC, since whoever is in the partition may send any
 // datagram: while a session is up, packets have to name its discriminator, which is random and
-// known to the peer alone. A peer that has started anew is heard when the detection time
+// known to the peer alone. A peer that has restarted is heard when the detection time
 // is over. So that a peer that does the same learns of a fault that goes one way, its
 // discriminator is kept for one detection time longer.
 #pragma once

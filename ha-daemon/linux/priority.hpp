@@ -8,7 +8,7 @@ namespace openipoib::ha
 {
 
 // From now on this process runs before all that is not of the real-time classes, and
-// its memory is never fetched from a disk, nor taken from the kernel anew. Errors:
+// its memory is never fetched from a disk, nor allocated by the kernel again. Errors:
 // EPERM.
 [[nodiscard]] io::Result<void> hurry();
 

@@ -199,7 +199,7 @@ void Sma::setPortInfo(io::View data)
     subnetTimeout_ = data[51] & 0x1F;
     const auto wanted = static_cast<PortState>(data[32] & 0xF);
     if (wanted == PortState::down)
-        state_ = PortState::init; // the link stays up and begins anew
+        state_ = PortState::init; // the link stays up and begins again
     else if ((wanted == PortState::armed && state_ == PortState::init) ||
              (wanted == PortState::active && state_ == PortState::armed))
         state_ = wanted;

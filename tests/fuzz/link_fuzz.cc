@@ -72,7 +72,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
         case 3:
             now += std::chrono::milliseconds(input.byte() * 4);
             station.onTime(now);
-            station.onTime(now); // of a link that has just begun anew
+            station.onTime(now); // of a link that has just begun again
             promise(station.deadline() > now, "a deadline to come");
             break;
         case 4:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-"""Seeds of udp_fuzz.cc: a peer that behaves, one that begins anew, one whose fragments do not
+"""Seeds of udp_fuzz.cc: a peer that behaves, one that begins again, one whose fragments do not
 fit, and somebody without the key. An input is steps."""
 
 from seeds import number

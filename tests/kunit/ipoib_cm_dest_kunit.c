@@ -204,7 +204,7 @@ static void a_connection_that_breaks_at_once(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, send_to(test, 1, 1));
 }
 
-/* A peer that starts anew says so: the next packet makes a connection again. */
+/* A peer that restarts says so: the next packet makes a connection again. */
 static void a_peer_that_hangs_up_is_asked_again(struct kunit *test)
 {
 	struct ipoib_conn *conn = connect_to(test, 1);

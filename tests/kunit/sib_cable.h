@@ -109,7 +109,7 @@ static void fake_change(struct sib_link *link, bool up)
 		e->ups++;
 	else
 		e->downs++;
-	/* numbers start anew with the session */
+	/* numbers start again with the session */
 	e->got = 0;
 	e->sent = 0;
 }

@@ -227,7 +227,7 @@ static void read_limit_and_fence(struct kunit *test)
 	read_response(e, SIB_OP_READ_ONLY, at(0), 8);
 	expect(e, SIB_OP_READ_REQUEST, at(2));
 	expect_nothing(e);
-	/* going back counts them anew */
+	/* going back counts them again */
 	later(e, 10);
 	expect(e, SIB_OP_READ_REQUEST, at(1));
 	expect(e, SIB_OP_READ_REQUEST, at(2));

@@ -143,7 +143,7 @@ void Crowd::receiveMad(io::View payload, std::uint16_t lid)
 }
 
 // One that comes again gets the same answer; one with another ID is from somebody who
-// has started anew.
+// has restarted.
 void Crowd::onReq(const CmMessage &req, std::uint16_t lid)
 {
     const auto peer = static_cast<std::uint32_t>(req.serviceId & qpnMask);

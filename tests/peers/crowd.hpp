@@ -43,7 +43,7 @@ class Crowd
     void onPort(const Port &port) { port_ = port; }
     void receive(io::View packet, Time now);
     void onTime(Time now);
-    // As if all had started anew: connections are gone, and nobody is told.
+    // As if all had restarted: connections are gone, and nobody is told.
     void forget();
     [[nodiscard]] std::vector<io::Bytes> takeOutput() { return std::exchange(output_, {}); }
     [[nodiscard]] Count count() const;

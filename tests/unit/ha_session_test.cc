@@ -279,7 +279,7 @@ TEST_F(HaSession, WhoDoesNotKnowItIsNotBelieved)
     EXPECT_FALSE(hear(fromPeer(BfdState::up, ours + 1)));
     session.expire(now);
     EXPECT_FALSE(session.up());
-    // A peer that has started anew
+    // A peer that has restarted
     other = fromPeer(BfdState::down, 0);
     other.mine = theirs + 1;
     EXPECT_TRUE(hear(other));

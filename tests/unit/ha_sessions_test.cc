@@ -90,7 +90,7 @@ TEST_F(HaSessions, APeerThatDiesMovesNobody)
         run(Time(random() % 20000));
         hosts[1].dead = true;
         run(3s);
-        hosts[1] = host(1); // it starts anew
+        hosts[1] = host(1); // it restarts
         run(5s);
         ASSERT_TRUE(nobodyEver()) << round;
     }

@@ -242,9 +242,9 @@ class _Current:
         raise KeyboardInterrupt
 
     def discard(self, reason):
-        """A test left the lab in a state that would fail all later ones: boot anew."""
+        """A test left the lab in a state that would fail all later ones: boot again."""
         if self.lab:
-            print(f"lab {self.lab.config} is started anew: {reason}")
+            print(f"lab {self.lab.config} is started again: {reason}")
             self.lab.down()
             self.lab = None
 

@@ -426,7 +426,7 @@ def parse_state(text):
     links = {
         link["ifname"]: {
             "flags": sorted(link["flags"]), "mtu": link["mtu"], "operstate": link["operstate"],
-            # Flags and QPN of an IPoIB address change when the driver starts anew.
+            # Flags and QPN of an IPoIB address change when the driver restarts.
             "address": link.get("address", "")[12 if link["link_type"] == "infiniband" else 0:],
             "kind": link.get("linkinfo", {}).get("info_kind"), "txqlen": link.get("txqlen")}
         for link in link_list}

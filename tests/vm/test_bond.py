@@ -367,7 +367,7 @@ def boot(lab, host):
 @pytest.mark.full
 @pytest.mark.labs(ports=4)
 def test_two_bonds_of_openib_conf(lab, ib_bond):
-    """Made at boot, and again when the driver has been loaded anew."""
+    """Made at boot, and again when the driver has been loaded again."""
     try:
         on_hosts(lambda host: lab.run(host, "modprobe", "-r", "ib_ipoib"))
         on_hosts(lambda host: boot(lab, host))

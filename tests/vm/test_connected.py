@@ -211,7 +211,7 @@ def test_cable_pulled_under_traffic(lab, record_property):
 @pytest.mark.full
 @pytest.mark.labs(drivers=PAIRS)
 def test_peer_that_comes_back(lab, record_property):
-    """h2's driver is loaded again: connections to what it was are made anew.
+    """h2's driver is loaded again: connections to what it was are made again.
 
     h2 sends first, so that h1's neighbour table need not find out by itself.
     """

@@ -197,7 +197,7 @@ def test_malformed_packets_to_connected_qps(lab, ib_frames, record_property):  #
 @pytest.mark.timeout(3000)
 @pytest.mark.labs(drivers=["ours"])
 def test_fuzzed_packets_to_connected_qps(lab, ib_frames, record_property):  # noqa: F811
-    """100,000; the QPs are made anew often, for most are in error soon."""
+    """100,000; the QPs are made again often, for most are in error soon."""
     rounds = 200
     with battlefield(lab, ib_frames) as (frames, target):
         before = ask(target, "counters")

@@ -86,7 +86,7 @@ ip -6 address add fd00::7/64 dev ib0
 wait_for 10 is_duplicate fd00::7
 ip -6 address delete fd00::7/64 dev ib0
 
-step "the SM is another one: the groups are joined anew"
+step "the SM is another one: the groups are joined again"
 stop_sm
 rm /run/opensm.log
 opensm_on sib0

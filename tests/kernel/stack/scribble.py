@@ -254,7 +254,7 @@ def datagram_to_one_of_many(world, sender, queue, shared):
 
 
 def anything(world, sender, rounds):
-    """Random values in queues of all kinds, under traffic; what breaks is made anew."""
+    """Random values in queues of all kinds, under traffic; what breaks is made again."""
     queue, shared, broken = None, None, 0
     for _ in range(rounds):
         if not queue:

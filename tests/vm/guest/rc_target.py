@@ -3,7 +3,7 @@
 
 usage: rc_target.py DEVICE LID
 The targets are connected to QP 0x1234 of the port LID, at PSN 0. Reads lines:
-  renew     all targets anew, each in the state of its name; prints their numbers,
+  renew     all targets again, each in the state of its name; prints their numbers,
             and address and keys of the memory they offer
   counters  prints those of the device
   check     prints the targets' states, whether memory that nobody may write is as
