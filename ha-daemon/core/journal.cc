@@ -71,6 +71,7 @@ std::string writeJournal(const Journal &journal)
                 {"active", journal.active == Side::primary ? "primary" : "secondary"},
                 {"clean", journal.clean},
                 {"moves", journal.moves},
+                {"cause", journal.cause},
                 {"guards", journal.guards},
                 {"lanes", std::move(lanes)}};
     if (!journal.names[Side::primary].empty())

@@ -215,7 +215,8 @@ void Pair::settle()
         announceAgain();
     }
     if (!untold_.empty() && !telling_ && health_[active_].good())
-        notify({}, attempts_.size());
+        notify({}, static_cast<std::size_t>(std::ranges::count_if(
+                       attempts_, [](const auto &one) { return !one.second.error.empty(); })));
 }
 
 void Pair::notify(Time took, std::size_t failed)

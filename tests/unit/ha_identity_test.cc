@@ -223,6 +223,43 @@ TEST_F(HaIdentity, WhoeverWantsToKnowIsToldOfEachMoveOnce)
     EXPECT_EQ(world.notified[0].failed, 0u);
 }
 
+// The program is run again by the next daemon, since nobody knows how far it had come.
+TEST_F(HaIdentity, AProgramThatWasKilledWithTheDaemonIsRunAgain)
+{
+    world.start();
+    world.programEnds = false;
+    setPort(Side::primary, "the port is down");
+    ASSERT_EQ(world.notified.size(), 1u);
+    world.kill();
+    world.programEnds = true;
+    world.start();
+    world.quiesce();
+    ASSERT_EQ(world.notified.size(), 2u);
+    EXPECT_EQ(world.notified[1].active, "ib1");
+    EXPECT_EQ(world.notified[1].cause, world.notified[0].cause);
+    world.kill();
+    world.start();
+    world.quiesce();
+    EXPECT_EQ(world.notified.size(), 2u) << "it has ended";
+}
+
+// What the next daemon has had to do to complete the move has not failed.
+TEST_F(HaIdentity, CompletingAMoveIsNoFailure)
+{
+    world.start();
+    setPort(Side::primary, "the port is down");
+    Journal during = world.pair->journal(false);
+    world.kill();
+    giveAll(Side::primary);
+    during.cause = "the port is down";
+    world.saved = writeJournal(during);
+    world.start();
+    world.quiesce();
+    world.expectOn(Side::secondary, identity);
+    ASSERT_EQ(world.notified.size(), 2u);
+    EXPECT_EQ(world.notified[1].failed, 0u);
+}
+
 TEST_F(HaIdentity, OnTheStandbyAloneIsATrouble)
 {
     world.start();

@@ -604,6 +604,7 @@ TEST_F(HaPair, AJournalThatIsNoneIsRefused)
     world.start();
     Journal journal = world.pair->journal(true);
     EXPECT_TRUE(journal.clean);
+    journal.cause = "the port is down";
     EXPECT_EQ(journal.lanes.front().identity.size(), identity.size());
     EXPECT_EQ(readJournal(writeJournal(journal)).value(), journal);
 }

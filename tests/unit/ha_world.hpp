@@ -232,6 +232,7 @@ class World
     Time takes{10};          // to handle an event
     int stepsUntilKill = -1; // -1: it lives
     bool readsLate = false;  // what is asked to be read is not read before read()
+    bool programEnds = true; // the administrator's, at once
     unsigned announcements = 0;
     unsigned deaf = 0;                    // how many announcements the peer will not hear
     std::map<std::string, Side> believed; // by the peer: where an address is
@@ -396,7 +397,8 @@ class World
             looking_ = true;
         else if (const auto *moved = std::get_if<Notify>(&action)) {
             notified.push_back(*moved);
-            tell(Notified{});
+            if (programEnds)
+                tell(Notified{});
         } else
             said.push_back(std::get<Say>(action));
     }
