@@ -15,10 +15,11 @@ using namespace std::chrono_literals;
 constexpr int bfdHops = 255; // no router was between (RFC 5881, section 5)
 
 // For a side that was not seen to work together with the other. Its sessions start with a packet a
-// second; a port of a host that has just started may come up later than its other one, and if it
-// does not, a port that stands by is no reason to hurry.
-constexpr std::array<Time, 2> graces{1min, 3s};
-constexpr Time grace = graces[1];
+// second.
+constexpr Time grace = 3s;
+// For the active one where nobody is heard by it: a port of a host that has just started may come
+// up later than its other one, and if it does not, a port that stands by is no reason to hurry.
+constexpr Time longGrace = 1min;
 
 // For how long it counts that an interface has met a port: the fabric may be another by then.
 constexpr Time meetingCounts = 10min;
@@ -57,7 +58,7 @@ void Sessions::watch(const Both<int> &interfaces, Time now)
             continue;
         sides_[side] = {.interface = interfaces[side]};
         for (std::size_t grade = 0; grade < grades.size(); ++grade)
-            sides_[side].coverage[grade].quiet = -graces[grade];
+            sides_[side].coverage[grade].quiet = -graceOf(side, grade);
         for (auto &one : sessions_)
             if (one.side == side) {
                 one.session.reset(now);
@@ -77,6 +78,10 @@ void Sessions::setActive(Side active)
     active_ = active;
     Time &quiet = sides_[active].coverage[serving].quiet;
     quiet = std::min(quiet, -std::max(stayFactor * alone(active, serving), stayAtLeast));
+    // Of one by which nobody was heard yet
+    for (const Side side : {Side::primary, Side::secondary})
+        if (Coverage &here = sides_[side].coverage[reaching]; here.quiet < Time{})
+            here.quiet = -graceOf(side, reaching);
 }
 
 // Peers have not heard this host for so long that their sessions may be down, some of them a
@@ -234,16 +239,27 @@ void Sessions::judge(std::size_t grade, Time now)
     for (const Side side : {Side::primary, Side::secondary}) {
         Coverage &here = sides_[side].coverage[grade];
         const Coverage &there = sides_[other(side)].coverage[grade];
-        const bool isJudged =
-            sides_[side].interface && mustReach(side, grade, now) && !allOff(side);
+        const bool isJudged = sides_[side].interface && !allOff(side) &&
+                              (mustReach(side, grade, here.cutOff ? here.cutOffAt : now) ||
+                               (here.cutOff && !anyOfGrade(side, reaching)));
         // What is not seen beside the other is not compared with it. Whoever is heard itself
         // loses nothing by this.
         const bool isNew = there.any && !were[other(side)] && !isSettled(other(side), grade, now);
         if (isNew || !isJudged)
-            here.quiet = std::min(here.quiet, -graces[grade]);
+            here.quiet = std::min(here.quiet, -graceOf(side, grade));
         const bool otherAlone = isJudged && !here.any && there.any;
-        here.cutOff = otherAlone && (here.cutOff || here.quiet >= patience(side, grade));
+        const bool was = here.cutOff;
+        here.cutOff = otherAlone && (was || here.quiet >= patience(side, grade));
+        if (!was)
+            here.cutOffAt = now;
     }
+}
+
+bool Sessions::servesBy(Side side, std::size_t peer) const
+{
+    return std::ranges::any_of(sessions_, [=](const One &one) {
+        return one.side == side && one.peer == peer && one.session.serves();
+    });
 }
 
 bool Sessions::anyOfGrade(Side side, std::size_t grade) const
@@ -261,9 +277,14 @@ bool Sessions::isSettled(Side side, std::size_t grade, Time now) const
     });
 }
 
-// The interface that stands by must reach the identity of a peer only where it has lately met the
-// port that has it.
-bool Sessions::mustReach(Side side, std::size_t grade, Time now) const
+Time Sessions::graceOf(Side side, std::size_t grade) const
+{
+    return grade == reaching && side == active_ ? longGrace : grace;
+}
+
+// The interface that stands by must reach the identity of a peer only where it had met the port
+// that has it not long before @when, as it was still believed or is now.
+bool Sessions::mustReach(Side side, std::size_t grade, Time when) const
 {
     if (grade != serving || side == active_)
         return true;
@@ -271,7 +292,7 @@ bool Sessions::mustReach(Side side, std::size_t grade, Time now) const
         return there.side == other(side) && there.session.serves() &&
                std::ranges::any_of(sessions_, [&](const One &here) {
                    return here.side == side && here.peer == there.peer && here.metAt.count() &&
-                          now - here.metAt < meetingCounts;
+                          when - here.metAt < meetingCounts;
                });
     });
 }
@@ -292,7 +313,8 @@ bool Sessions::allOff(Side side) const
 
 // Two hosts may each have a port beside the standby of the other, when switches lose each other or
 // where they never had a cable in between, and only one of them must move. Both know the
-// discriminators of the session that they have lost, or else those of the sessions that they have.
+// discriminators of the session that they have lost, while the other side leads to the same port,
+// or else those of the sessions that they have.
 bool Sessions::yields(Side side) const
 {
     bool hearsStandby = false;
@@ -304,8 +326,9 @@ bool Sessions::yields(Side side) const
         const bool standsBy = one.session.up() && !one.session.serves();
         if (one.side == side) {
             hearsStandby = hearsStandby || standsBy;
-            hasLost = hasLost || one.lost;
-            isLower = isLower || one.session.mine() < one.lost;
+            const bool isMissed = one.lost && servesBy(other(side), one.peer);
+            hasLost = hasLost || isMissed;
+            isLower = isLower || (isMissed && one.session.mine() < one.lost);
         }
         if (one.side == side ? standsBy : one.session.serves()) {
             ours = std::min(ours, one.session.mine());

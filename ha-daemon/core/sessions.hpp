@@ -98,14 +98,16 @@ class Sessions
     // What can be asked of a session
     using Grade = bool (Session::*)() const;
     static constexpr std::array<Grade, 2> grades{&Session::up, &Session::serves};
-    static constexpr std::size_t serving = 1; // in grades
+    static constexpr std::size_t reaching = 0; // in grades
+    static constexpr std::size_t serving = 1;
 
     // What one side reaches by sessions of one grade
     struct Coverage {
         bool any = false; // some session is of this grade
         bool cutOff = false;
-        Time heardAt{}; // by such a session, last
-        Time quiet{};   // for how long the other side alone was heard
+        Time cutOffAt{}; // when it was last not
+        Time heardAt{};  // by such a session, last
+        Time quiet{};    // for how long the other side alone was heard
     };
     struct State {
         int interface = 0;
@@ -121,7 +123,9 @@ class Sessions
     [[nodiscard]] static Grades gradesOf(const Session &session);
     [[nodiscard]] bool anyOfGrade(Side side, std::size_t grade) const;
     [[nodiscard]] bool isSettled(Side side, std::size_t grade, Time now) const;
-    [[nodiscard]] bool mustReach(Side side, std::size_t grade, Time now) const;
+    [[nodiscard]] Time graceOf(Side side, std::size_t grade) const;
+    [[nodiscard]] bool mustReach(Side side, std::size_t grade, Time when) const;
+    [[nodiscard]] bool servesBy(Side side, std::size_t peer) const;
     [[nodiscard]] bool allOff(Side side) const;
     [[nodiscard]] bool yields(Side side) const;
     [[nodiscard]] Time alone(Side side, std::size_t grade) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-// The sessions of two hosts with two ports each, over links that fail in all ways.
+// The sessions of hosts with two ports each, over links that fail in all ways.
 #pragma once
 
 #include "ha-daemon/core/session_report.hpp"
@@ -29,12 +29,13 @@ inline io::Bytes address(unsigned host, Side side)
 
 struct SessionsPacket {
     unsigned from = 0;
+    unsigned toHost = 0;
     Side by = Side::primary;
     Side to = Side::primary;
     std::array<std::uint8_t, bfdPacketBytes> bytes{};
 };
 
-// Two hosts; each is at rest, runs, or is stopped for a while.
+// Two hosts or more; each is at rest, runs, or is stopped for a while.
 class SessionsWorld : public testing::Test
 {
   protected:
@@ -48,6 +49,8 @@ class SessionsWorld : public testing::Test
     };
 
     std::mt19937 random{7};
+    unsigned count = 2; // of hosts
+    SessionTimes times{.every = every, .multiplier = 3};
     std::vector<Host> hosts;
     std::multimap<Time, SessionsPacket> wire;
     Time now{std::chrono::seconds(10)};
@@ -58,23 +61,26 @@ class SessionsWorld : public testing::Test
 
     Host host(unsigned number)
     {
-        const SessionPolicy policy{
-            .peers = {address(1 - number, Side::primary), address(1 - number, Side::secondary)},
-            .times = {.every = every, .multiplier = 3}};
+        SessionPolicy policy{.peers = {}, .times = times};
+        for (unsigned peer = 0; peer < count; ++peer)
+            for (const Side side : {Side::primary, Side::secondary})
+                if (peer != number)
+                    policy.peers.push_back(address(peer, side));
         Host out{.sessions = Sessions(policy, [this] { return random(); }), .waiting = {}};
         out.sessions.watch({{1, 2}}, now);
         return out;
     }
     void SetUp() override
     {
-        hosts.push_back(host(0));
-        hosts.push_back(host(1));
+        for (unsigned number = 0; number < count; ++number)
+            hosts.push_back(host(number));
     }
 
     void send(unsigned from, const Sessions::One &one, const BfdPacket &packet)
     {
-        const SessionsPacket out{from, one.side, static_cast<Side>(one.peer),
-                                 writeBfdPacket(packet)};
+        const auto peer = static_cast<unsigned>(one.peer / 2);
+        const SessionsPacket out{from, peer + (peer >= from), one.side,
+                                 static_cast<Side>(one.peer % 2), writeBfdPacket(packet)};
         if (!loses(out))
             wire.emplace(now + latency + Time(random() % 300), out);
     }
@@ -107,12 +113,12 @@ class SessionsWorld : public testing::Test
             now = std::max(now, next);
             if (now >= end)
                 break;
-            std::array<bool, 2> called{};
+            std::vector<bool> called(hosts.size());
             while (!wire.empty() && wire.begin()->first <= now) {
                 const SessionsPacket packet = wire.begin()->second;
                 wire.erase(wire.begin());
-                hosts[1 - packet.from].waiting.push_back(packet);
-                called[1 - packet.from] = true;
+                hosts[packet.toHost].waiting.push_back(packet);
+                called[packet.toHost] = true;
             }
             for (unsigned number = 0; number < hosts.size(); ++number) {
                 Host &one = hosts[number];
@@ -150,7 +156,8 @@ class SessionsWorld : public testing::Test
     void loseAt(unsigned number, Side side, bool out, bool in)
     {
         loses = [=](const SessionsPacket &packet) {
-            return packet.from == number ? out && packet.by == side : in && packet.to == side;
+            return (packet.from == number && out && packet.by == side) ||
+                   (packet.toHost == number && in && packet.to == side);
         };
     }
 };
