@@ -343,8 +343,8 @@ void Daemon::notePorts(Managed &one)
                                          ports_.whyBad(one.roster.interface(place).hardware), at_,
                                          std::max(at_, now())));
     for (const Side side : {Side::primary, Side::secondary}) {
-        const bool stands = one.sessions && standsAlone(one.sessions->report(), side);
-        deliver(one, ReachChanged{side, whyUnreached(one, side), stands});
+        const bool standbys = one.sessions && meetsStandbysAlone(one.sessions->report(), side);
+        deliver(one, ReachChanged{side, whyUnreached(one, side), standbys});
     }
 }
 

@@ -38,8 +38,8 @@ struct PortChanged {
 // What lies behind a port, by questions that others should answer.
 struct ReachChanged {
     Side side = Side::primary;
-    std::string why;     // why nobody is reached by it; "": somebody is, or it is not known
-    bool stands = false; // peers are reached, but their identities are where the other side leads
+    std::string why;       // why nobody is reached by it; "": somebody is, or it is not known
+    bool standbys = false; // ports of peers are met, but none of them has the peer's identity
 };
 
 struct Outcome {

@@ -129,10 +129,10 @@ void Pair::on(const PortChanged &port)
 
 void Pair::on(const ReachChanged &reach)
 {
-    follows_[reach.side] = reach.stands;
-    if (reach_[reach.side] == reach.why)
+    if (reach_[reach.side] == reach.why && standbys_[reach.side] == reach.standbys)
         return;
     reach_[reach.side] = reach.why;
+    standbys_[reach.side] = reach.standbys;
     if (!started())
         return;
     assess();
@@ -238,7 +238,7 @@ void Pair::on(const StandbyReplaced &one)
     health_[side] = one.health;
     port_[side] = one.port;
     reach_[side] = one.reach;
-    follows_[side] = false;
+    standbys_[side] = false;
     decided({Severity::notice,
              name(side) + " stands by in the place of " + before + ": " + one.cause,
              Topic::replaced,
@@ -458,9 +458,9 @@ void Pair::decide()
     }
     if (why.empty()) {
         // A peer that was switched by hand must not be fetched back.
-        const bool follows = follows_[active_] && whyDead(active_).empty();
+        const bool follows = standbys_[active_] && whyDead(active_).empty();
         move(to, health_[active_].why());
-        held_ = follows;
+        followed_ = follows;
         return;
     }
     if (why != waiting_)
@@ -475,7 +475,7 @@ void Pair::decideFailback()
 {
     const Health &preferred = health_[preferred_];
     if (!policy_.failback || held_ || active_ == preferred_ || !preferred.good() ||
-        !unfit(preferred_).empty())
+        !unfit(preferred_).empty() || (followed_ && standbys_[preferred_]))
         return;
     const Time from = preferred.stableFrom(
         preferred.failures() > 1 ? std::max(*policy_.failback, calm) : *policy_.failback);
@@ -493,7 +493,7 @@ void Pair::move(Side to, const std::string &cause)
              {{"FROM", name(active_)}, {"TO", name(to)}, {"CAUSE", cause}}});
     active_ = to;
     phase_ = Phase::turning;
-    held_ = false;
+    held_ = followed_ = false;
     waiting_.clear();
     announceAt_.reset();
     ++moveCount_;

@@ -193,7 +193,7 @@ class Pair
     Both<Health> health_;
     Both<std::string> port_;  // why the port does not work
     Both<std::string> reach_; // why nobody is reached by it
-    Both<bool> follows_{};    // because peers have moved
+    Both<bool> standbys_{};   // it meets only ports that stand by
     std::map<StepKey, Attempts> attempts_;
     Journal::Guards guards_; // given back in the end
     std::set<int> woken_;    // indexes of interfaces that were set up once
@@ -201,7 +201,8 @@ class Pair
     bool busy_ = false;      // a batch is under way
     bool turns_ = false;     // the kernel turns to the other interface at the loss of a link
     bool addressed_ = false; // peers have to be told where the addresses are
-    bool held_ = false;      // switched by hand, or after a peer: no failback
+    bool held_ = false;      // switched by hand: no failback
+    bool followed_ = false;  // moved to where the identities of peers are: no failback before them
     std::string waiting_;    // why nothing is done about a failure
     std::string untold_;     // the cause of a move that is to be told; "": there is none
     bool telling_ = false;   // that is under way

@@ -44,21 +44,23 @@ bool isNews(const SessionsReport &before, const SessionsReport &now)
                        [&](const auto &one, const auto &two) { return !differs(one, two); });
 }
 
-// A session that is up leads to an interface of the peer that stands by.
-bool standsAlone(const SessionsReport &report, Side side)
+bool meetsStandbysAlone(const SessionsReport &report, Side side)
 {
-    return report.cutOff[side] &&
-           std::any_of(report.lines.begin(), report.lines.begin() + report.count,
-                       [=](const SessionLine &one) {
-                           return one.side == side && one.state == BfdState::up;
-                       });
+    const auto isUp = [=](const SessionLine &one) {
+        return one.side == side && one.state == BfdState::up;
+    };
+    const std::span lines(report.lines.begin(), report.count);
+    return std::ranges::any_of(lines, isUp) &&
+           std::ranges::none_of(lines,
+                                [&](const SessionLine &one) { return isUp(one) && one.serves; });
 }
 
 std::string whyCutOff(const SessionsReport &report, Side side)
 {
     if (!report.cutOff[side])
         return {};
-    return standsAlone(report, side) ? "only standby ports answer by BFD" : "nobody answers by BFD";
+    return meetsStandbysAlone(report, side) ? "only standby ports answer by BFD"
+                                            : "nobody answers by BFD";
 }
 
 } // namespace openipoib::ha

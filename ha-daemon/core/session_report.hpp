@@ -39,8 +39,8 @@ static_assert(std::is_trivially_copyable_v<SessionsReport>);
 // Whether one has to know at once what is new, beyond numbers that grow.
 [[nodiscard]] bool isNews(const SessionsReport &before, const SessionsReport &now);
 
-// Whether it is cut off only from where the identities of peers are
-[[nodiscard]] bool standsAlone(const SessionsReport &report, Side side);
+// Whether sessions of it are up, but none with a port that has the identity of its host
+[[nodiscard]] bool meetsStandbysAlone(const SessionsReport &report, Side side);
 
 // Why nobody is reached by this interface; "": somebody is, or it is not known
 [[nodiscard]] std::string whyCutOff(const SessionsReport &report, Side side);

@@ -357,12 +357,27 @@ TEST_F(HaPair, AnInterfaceThatPeersHaveLeftIsGoneBackToOnlyAfterThem)
     world.tell(ReachChanged{Side::primary, "only standby ports answer by BFD", true});
     world.quiesce();
     ASSERT_EQ(world.active(), Side::secondary);
-    world.tell(ReachChanged{Side::primary, "", false});
+    world.tell(ReachChanged{Side::primary, "", true});
     world.pass(60s);
     world.quiesce();
     EXPECT_EQ(world.active(), Side::secondary);
     world.tell(ReachChanged{Side::secondary, "only standby ports answer by BFD", true});
     world.quiesce();
+    EXPECT_EQ(world.active(), Side::primary);
+}
+
+// Switches had lost each other, and the peer was where it is all the time.
+TEST_F(HaPair, AnInterfaceThatReachesThePeerAgainIsGoneBackTo)
+{
+    world.policy.failback = 5s;
+    world.start();
+    world.tell(ReachChanged{Side::primary, "only standby ports answer by BFD", true});
+    world.quiesce();
+    ASSERT_EQ(world.active(), Side::secondary);
+    world.tell(ReachChanged{Side::primary, "", false});
+    world.pass(4s);
+    EXPECT_EQ(world.active(), Side::secondary);
+    world.pass(2s);
     EXPECT_EQ(world.active(), Side::primary);
 }
 
