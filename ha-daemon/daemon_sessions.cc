@@ -6,23 +6,25 @@
 namespace openipoib::ha
 {
 
-// Those of before end if they are others.
+// Those of before end if they are others, or none. Errors: those of SessionRunner::start() and of
+// the event loop; those of before go on.
 io::Result<void> Daemon::startSessions(Managed &one, const SessionPolicy &policy)
 {
     if (one.sessions && one.sessions->policy() == policy)
         return {};
-    one.sessionsSource = {};
-    one.sessions.reset();
-    if (policy.peers.empty())
+    if (policy.peers.empty()) {
+        one.sessionsSource = {};
+        one.sessions.reset();
         return {};
+    }
     auto runner = SessionRunner::start(policy);
     if (!runner)
         return std::unexpected(runner.error());
     auto source = watch((*runner)->fd(), [this, &one] { hearSessions(one); });
     if (!source)
         return std::unexpected(source.error());
-    one.sessions = std::move(*runner);
     one.sessionsSource = std::move(*source);
+    one.sessions = std::move(*runner);
     one.sessionsSource.hurry();
     return {};
 }
