@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -30,6 +31,8 @@ MEMORY = "1024M"
 # Said of the modules, and by INIT of what it has found
 STATUS = re.compile(r"openipoib-kunit: status (\d+)$")
 LEAK = re.compile(r"openipoib-leak: (.*)$")
+# Longer than any case takes; a kernel that has lost its stack neither says so nor ends.
+SILENCE_SECONDS = 900
 EXIT_SPLAT, EXIT_TIMEOUT, EXIT_DIED = 97, 98, 99    # as uml-run has them
 
 
@@ -93,6 +96,27 @@ def judge(out: Path, trouble: bool) -> int:
     return EXIT_SPLAT if splat.scan(lines) or splat.scan(leaks) else status
 
 
+def why_ended(process: subprocess.Popen, console: Path, seconds: float, silence: float) -> str:
+    """Wait for @process. Why it was ended after @seconds, or when @console did not grow for
+    @silence seconds; "": it has ended by itself."""
+    start = grown = time.monotonic()
+    size = 0
+    while True:
+        try:
+            process.wait(timeout=min(seconds, silence, 5))
+            return ""
+        except subprocess.TimeoutExpired:
+            now = time.monotonic()
+        if console.stat().st_size != size:
+            size, grown = console.stat().st_size, now
+        if now - start < seconds and now - grown < silence:
+            continue
+        process.kill()
+        process.wait()
+        return f"not finished after {seconds:g} s" if now - start >= seconds else \
+            f"nothing on the console for {silence:g} s"
+
+
 def boot(variant: build.Variant, modules: list[Path], script: Path, out: Path, seconds: float) -> int:
     """Have the kernel run @script, which loads the modules. The exit status is uml-run's."""
     out.mkdir(parents=True, exist_ok=True)
@@ -100,16 +124,13 @@ def boot(variant: build.Variant, modules: list[Path], script: Path, out: Path, s
         (out / stale).unlink(missing_ok=True)
     (out / "initramfs").write_bytes(_archive(_busybox(variant), modules, script))
     (out / "console").touch()       # also if QEMU does not start
-    late = False
     with open(out / "run.log", "w", encoding="utf-8") as log:
         try:
-            done = subprocess.run(command(variant, build.tree(variant) / variant.image, out),
-                                  stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False,
-                                  timeout=seconds, preexec_fn=die_with_parent)
-            print(f"{done.args[0]}: status {done.returncode}", file=log)
-        except subprocess.TimeoutExpired:
-            late = True
-            print(f"not finished after {seconds:g} s", file=log)
+            process = subprocess.Popen(command(variant, build.tree(variant) / variant.image, out),
+                                       stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                       preexec_fn=die_with_parent)
+            trouble = why_ended(process, out / "console", seconds, SILENCE_SECONDS)
+            print(f"{process.args[0]}: {trouble or f'status {process.returncode}'}", file=log)
         finally:
             (out / "initramfs").unlink()
-    return judge(out, late)
+    return judge(out, bool(trouble))

@@ -21,6 +21,18 @@ LEAKS = ["[    8.0] openipoib-leak: unreferenced object 0xffff0000c1234500 (size
 WARNING = "[    1.1] WARNING: CPU: 0 PID: 99 at drivers/x.c:1 f+0x10/0x20 [x_kunit]"
 
 
+@pytest.mark.parametrize("script, seconds, silence, why", [
+    ("true", 60, 60, ""),
+    ("sleep 60", 60, 0.3, "nothing on the console for 0.3 s"),
+    ("while sleep 0.05; do echo x; done", 1, 60, "not finished after 1 s"),
+], ids=["ends", "silent", "endless"])
+def test_a_machine_that_does_not_end(tmp_path, script, seconds, silence, why):
+    with open(tmp_path / "console", "w", encoding="utf-8") as console:
+        process = subprocess.Popen(["bash", "-c", script], stdout=console)
+    assert emulator.why_ended(process, tmp_path / "console", seconds, silence) == why
+    assert process.returncode is not None
+
+
 def results(out, *lines, late=False):
     """The exit status and the failed cases of a console with these lines."""
     (out / "console").write_text("\n".join(lines) + "\n", encoding="utf-8")
