@@ -53,6 +53,10 @@ def provide(variant: build.Variant) -> None:
         if not shutil.which(program):
             raise build.BuildError(f"no {program} for the kernel {variant.name} "
                                    "(scripts/bootstrap features)")
+    try:
+        machine.MACHINES[variant.processor].command("tcg")
+    except LabError as error:
+        raise build.BuildError(str(error)) from None
     _busybox(variant)
 
 

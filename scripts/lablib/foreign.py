@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-"""Packages of Debian's for another processor, with all that they depend on, unpacked.
+"""Packages of Debian's for another processor or of another release, unpacked.
 
 Nothing of them runs on this machine: their scripts would have to. They are the root file
 system of guests of that processor, or what programs for it are compiled and linked against.
@@ -18,16 +18,20 @@ from .error import LabError
 from .place import CACHE
 
 FOLDER = CACHE / "foreign"
+HERE = debian_suite.HERE    # this machine's processor
 # Folders that are links to those of /usr before anything is unpacked, as Debian has them
 MERGED = ("bin", "lib", "lib32", "lib64", "sbin")
 # Where programs look for users and groups, and what has the first of them
 ACCOUNTS = {"passwd": "passwd.master", "group": "group.master"}
 
 
-def _download(suite, processor, packages, folder):
+def _download(suite, processor, packages, folder, with_dependencies):
     """Files of @packages and of what they depend on."""
     apt = debian_suite.Apt(suite, folder, processor)
     apt.get("update")
+    if not with_dependencies:
+        apt.get("download", *packages, cwd=folder)
+        return sorted(folder.glob("*.deb"))
     apt.get("install", "--download-only", "--no-install-recommends", "--yes",
             *(f"{package}:{processor}" for package in packages))
     return sorted(folder.glob("apt/cache/archives/*.deb"))
@@ -57,12 +61,14 @@ def _mend_links(root):
             path.symlink_to(os.path.relpath(inside, path.parent))
 
 
-def provide(suite, processor, packages, progress):
+def provide(suite, processor, packages, progress, with_dependencies=True):
     """The folder with @packages of @suite for @processor, by Debian's names; made if missing.
 
+    with_dependencies: also what they depend on, else what is installed here has to do
     Raises LabError with what apt said if they cannot be had.
     """
-    names = hashlib.sha256("\n".join(sorted(packages)).encode()).hexdigest()[:12]
+    said = "\n".join(sorted(packages)) + ("" if with_dependencies else "\nalone")
+    names = hashlib.sha256(said.encode()).hexdigest()[:12]
     target = FOLDER / f"{suite}-{processor}-{names}"
     with debian.locked(FOLDER, progress):
         FOLDER.chmod(0o700)     # some programs there will be set-uid, and nobody updates them
@@ -71,7 +77,7 @@ def provide(suite, processor, packages, progress):
         with tempfile.TemporaryDirectory(prefix=debian.UNFINISHED, dir=FOLDER) as name:
             folder = Path(name)
             progress(f"downloading packages of {suite} for {processor}")
-            files = _download(suite, processor, packages, folder)
+            files = _download(suite, processor, packages, folder, with_dependencies)
             if not files:
                 raise LabError(f"apt has downloaded nothing of {', '.join(packages)}")
             progress(f"unpacking {len(files)} packages into {target}")

@@ -2,11 +2,17 @@
 """The machines that QEMU emulates, one for each processor, by Debian's names of those."""
 
 import shutil
+import sys
 from dataclasses import dataclass
 
+from . import newer_qemu
 from .debian_suite import HERE
 from .error import LabError
 from .place import IS_INSTALLED
+
+
+def _say(line):
+    print(line, file=sys.stderr, flush=True)
 
 
 @dataclass(frozen=True)
@@ -20,6 +26,7 @@ class Machine:
     bus:     of the virtio devices, as QEMU's names of those end
     driver:  the kernel's module for that bus; nothing if no kernel has it as one
     words:   more for the kernel's command line
+    since:   version of QEMU from which on it emulates that
     """
 
     program: str
@@ -29,10 +36,15 @@ class Machine:
     bus: str
     driver: str
     words: str = ""
+    since: tuple[int, int] = (0, 0)
 
     def command(self, accel, cpu=""):
-        """The start of QEMU's command line; @cpu: another model than the usual one."""
-        return [self.program, *self.options, "-accel", accel, "-cpu", cpu or self.cpu]
+        """The start of QEMU's command line; @cpu: another model than the usual one.
+
+        Raises LabError if QEMU is too old, and a newer one cannot be had.
+        """
+        start = newer_qemu.words(self.program, self.since, _say) if any(self.since) else [self.program]
+        return [*start, *self.options, "-accel", accel, "-cpu", cpu or self.cpu]
 
 
 MACHINES = {
@@ -41,7 +53,7 @@ MACHINES = {
     "arm64": Machine("qemu-system-aarch64", ("-M", "virt"), "cortex-a57",
                      "ttyAMA0", "pci", "virtio_pci"),
     "s390x": Machine("qemu-system-s390x", ("-M", "s390-ccw-virtio"), "qemu",
-                     "ttysclp0", "ccw", ""),
+                     "ttysclp0", "ccw", "", since=(8, 2)),
 }
 
 

@@ -36,7 +36,10 @@ class Apt:
         self._archives.mkdir(parents=True)
         self._of = (suite, processor)
 
-    def get(self, *words):
+    def get(self, *words, **options):
+        if words[0] == "download":
+            self.asked.append((*self._of, *words))
+            package(options["cwd"], "alone", {"bin/tool": "tool"}, {})
         if words[0] != "install":
             return
         self.asked.append((*self._of, *(word for word in words if ":" in word)))
@@ -72,6 +75,13 @@ def test_it_is_made_once():
     assert len(Apt.asked) == 1
     assert foreign.FOLDER.stat().st_mode & 0o777 == 0o700
     assert foreign.provide("bookworm", "s390x", ("old", "accounts"), print) != first
+
+
+def test_without_dependencies():
+    root = foreign.provide("bookworm", "amd64", ("alone",), print, with_dependencies=False)
+    assert Apt.asked == [("bookworm", "amd64", "download", "alone")]
+    assert (root / "usr/bin/tool").read_text() == "tool"
+    assert foreign.provide("bookworm", "amd64", ("alone",), print) != root
 
 
 def test_what_a_killed_one_has_left_goes():

@@ -24,6 +24,7 @@ def line(**changes):
 def programs(monkeypatch):
     """Programs that are not on this machine."""
     absent = set()
+    monkeypatch.setattr(machine.newer_qemu, "version", lambda program: (10, 0))
     monkeypatch.setattr(machine.shutil, "which", lambda name: None if name in absent else name)
     return absent
 
