@@ -6,9 +6,12 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <ifaddrs.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <array>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -96,6 +99,13 @@ std::string ownerOf(const sockaddr_storage &address)
     return {};
 }
 
+// "": there is none of that index
+std::string nameOf(unsigned index)
+{
+    std::array<char, IF_NAMESIZE> name{};
+    return ::if_indextoname(index, name.data()) ? name.data() : std::string();
+}
+
 } // namespace
 
 std::vector<std::string> mountsInUse(std::string_view mounts, const Towards &towards)
@@ -120,8 +130,12 @@ std::vector<std::string> mountsInUse(std::string_view mounts, const Towards &tow
 
 std::string interfaceTowards(const std::string &address)
 {
-    if (const auto zone = address.find('%'); zone != std::string::npos)
-        return address.substr(zone + 1);
+    // The kernel prints the zone of a mount's server as the interface's index.
+    if (const auto zone = address.find('%'); zone != std::string::npos) {
+        unsigned index = 0;
+        std::from_chars(address.data() + zone + 1, address.data() + address.size(), index);
+        return nameOf(index);
+    }
     const auto peer = parse(address);
     if (!peer)
         return {};

@@ -169,7 +169,8 @@ TEST(LinuxMounts, TheInterfaceTowardsAnAddress)
 {
     EXPECT_EQ(interfaceTowards("127.0.0.1"), "lo");
     EXPECT_EQ(interfaceTowards("::1"), "lo");
-    EXPECT_EQ(interfaceTowards("fe80::1%ib7"), "ib7");
+    EXPECT_EQ(interfaceTowards("fe80::1%1"), "lo") << "the kernel prints the index";
+    EXPECT_EQ(interfaceTowards("fe80::1%4294967295"), "") << "there is none of that index";
     EXPECT_EQ(interfaceTowards("server"), "") << "only addresses are looked at";
 }
 
