@@ -2,20 +2,20 @@
 #include "conf/openib/linux_mounts.hpp"
 
 #include "io/unique_fd.hpp"
+#include "netlink/address.hpp"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
-#include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <optional>
 
 namespace openipoib::openib
@@ -72,38 +72,35 @@ std::optional<Peer> parse(const std::string &text)
     return peer;
 }
 
-bool sameAddress(const sockaddr *one, const sockaddr_storage &other)
-{
-    if (!one || one->sa_family != other.ss_family)
-        return false;
-    const auto within = [](const void *address, std::size_t offset) {
-        return static_cast<const std::uint8_t *>(address) + offset;
-    };
-    if (one->sa_family == AF_INET)
-        return std::memcmp(within(one, offsetof(sockaddr_in, sin_addr)),
-                           within(&other, offsetof(sockaddr_in, sin_addr)), sizeof(in_addr)) == 0;
-    return one->sa_family == AF_INET6 &&
-           std::memcmp(within(one, offsetof(sockaddr_in6, sin6_addr)),
-                       within(&other, offsetof(sockaddr_in6, sin6_addr)), sizeof(in6_addr)) == 0;
-}
-
-std::string ownerOf(const sockaddr_storage &address)
-{
-    ifaddrs *first = nullptr;
-    if (::getifaddrs(&first) < 0)
-        return {};
-    const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> all(first, ::freeifaddrs);
-    for (const auto *one = first; one; one = one->ifa_next)
-        if (sameAddress(one->ifa_addr, address))
-            return one->ifa_name;
-    return {};
-}
-
 // "": there is none of that index
 std::string nameOf(unsigned index)
 {
     std::array<char, IF_NAMESIZE> name{};
     return ::if_indextoname(index, name.data()) ? name.data() : std::string();
+}
+
+io::Bytes bytesOf(const sockaddr_storage &address)
+{
+    const auto *start = reinterpret_cast<const std::uint8_t *>(&address);
+    if (address.ss_family == AF_INET) {
+        start += offsetof(sockaddr_in, sin_addr);
+        return {start, start + sizeof(in_addr)};
+    }
+    start += offsetof(sockaddr_in6, sin6_addr);
+    return {start, start + sizeof(in6_addr)};
+}
+
+// Not by getifaddrs(), which has an address's label as the name of its interface.
+std::string ownerOf(const sockaddr_storage &address)
+{
+    auto socket = netlink::Socket::open();
+    if (!socket)
+        return {};
+    const auto all = netlink::addresses(*socket);
+    if (!all)
+        return {};
+    const auto found = std::ranges::find(*all, bytesOf(address), &netlink::Address::local);
+    return found == all->end() ? std::string() : nameOf(static_cast<unsigned>(found->index));
 }
 
 } // namespace

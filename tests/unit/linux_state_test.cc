@@ -4,13 +4,16 @@
 
 #include "io/file.hpp"
 #include "io/process.hpp"
+#include "netlink/address.hpp"
 
 #include <gtest/gtest.h>
 #include <linux/if_arp.h>
+#include <sched.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 namespace openipoib::openib
 {
@@ -172,6 +175,30 @@ TEST(LinuxMounts, TheInterfaceTowardsAnAddress)
     EXPECT_EQ(interfaceTowards("fe80::1%1"), "lo") << "the kernel prints the index";
     EXPECT_EQ(interfaceTowards("fe80::1%4294967295"), "") << "there is none of that index";
     EXPECT_EQ(interfaceTowards("server"), "") << "only addresses are looked at";
+}
+
+TEST(LinuxMounts, ALabelIsNotTheNameOfAnInterface)
+{
+    bool unshared = false;
+    std::string towards;
+    std::thread([&] {
+        unshared = ::unshare(CLONE_NEWNET) == 0;
+        if (!unshared)
+            return;
+        auto socket = netlink::Socket::open();
+        ASSERT_TRUE(socket) << socket.error().text();
+        const auto lo = netlink::findLink(*socket, "lo");
+        ASSERT_TRUE(lo) << lo.error().text();
+        ASSERT_TRUE(netlink::setUp(*socket, *lo, true));
+        auto address = *netlink::parseAddress("10.1.2.3/32");
+        address.index = lo->index;
+        address.label = "lo:x";
+        ASSERT_TRUE(netlink::addAddress(*socket, address));
+        towards = interfaceTowards("10.1.2.3");
+    }).join();
+    if (!unshared)
+        GTEST_SKIP() << "no network namespace: not root";
+    EXPECT_EQ(towards, "lo");
 }
 
 TEST_F(LinuxState, AliasesOfPossibleAdapters)
