@@ -23,7 +23,7 @@ def guest(boot):
     return pair_of(boot())
 
 
-def has_the_address(guest, name):
+def has_the_address(guest):
     guest.run("ipoib-ha status | grep -q '^ib0 *active' || ipoib-ha switch")
     guest.run(f"ip addr replace {ADDRESS}/24 dev ib0")
     guest.wait(f"ipoib-ha status | grep -qF {ADDRESS}", 20)
@@ -41,7 +41,7 @@ def test_vrf(guest):
     """Both ports are in a VRF: its table has the routes, before a failover and after."""
     guest.run(f"ip link add red type vrf table {TABLE} && ip link set red up && "
               "ip link set ib0 master red && ip link set ib1 master red")
-    has_the_address(guest, "ib0")
+    has_the_address(guest)
     guest.run(f"ip route add {FAR} via {PEER} dev ib0 vrf red")
     guest.wait("ipoib-ha status", 60)
     routes_by(guest, "ib0")
@@ -99,7 +99,7 @@ def test_removed_through_a_session_over_ib0(guest, session, remove):
     guest.run("systemctl restart openibd")
     guest.wait("[[ $(cat /sys/class/net/ib{0,1}/carrier) = $'1\\n1' ]]", 120)
     guest.wait("ipoib-ha status", 60)
-    has_the_address(guest, "ib0")
+    has_the_address(guest)
     kept = "cat /sys/class/net/ib{0,1}/{ifindex,mode,mtu}; ip -4 -o addr show dev ib0"
     before = guest.read(kept)
     words = f"{remove} openipoib-tools && echo $SSH_CONNECTION && ip -4 -o addr show to {ADDRESS}"
