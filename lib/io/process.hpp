@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -15,15 +16,24 @@ namespace openipoib::io
 {
 
 struct Finished {
-    int status = 0;     // exit status; 128 + N after signal N
-    std::string output; // standard output and error, at most 64 KiB
+    int status = 0; // exit status; 128 + N after signal N
+    std::string output;
+    std::string errors; // what it said on standard error, at most 64 KiB
 };
 
-// Run to its end. Errors: ENOENT when there is no such program.
-[[nodiscard]] Result<Finished> runProgram(const std::vector<std::string> &argv);
+struct RunOptions {
+    std::size_t most = 64 << 10;          // bytes of its output; what follows is dropped
+    std::chrono::milliseconds patience{}; // with it until it is killed; 0: without end
+};
 
-// Run a program that has to succeed. Errors: EIO with its last words when it has
-// not, those of runProgram.
+// Run to its end. Errors: ENOENT when there is no such program; ETIMEDOUT when it was killed.
+[[nodiscard]] Result<Finished> runProgram(const std::vector<std::string> &argv,
+                                          const RunOptions &options = {});
+
+// The error of a program that has not succeeded: EIO, with its exit status and its last words.
+[[nodiscard]] Error failureOf(const std::string &program, const Finished &finished);
+
+// Run a program that has to succeed. Errors: failureOf(), those of runProgram.
 [[nodiscard]] Result<void> runChecked(const std::vector<std::string> &argv);
 
 struct StartOptions {

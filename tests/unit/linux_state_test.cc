@@ -10,6 +10,7 @@
 #include <linux/if_arp.h>
 #include <sched.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -257,13 +258,37 @@ TEST(Process, StatusAndOutput)
     const auto done = io::runProgram({"sh", "-c", "echo out; echo err >&2; exit 3"});
     ASSERT_TRUE(done);
     EXPECT_EQ(done->status, 3);
-    EXPECT_EQ(done->output, "out\nerr\n");
+    EXPECT_EQ(done->output, "out\n");
+    EXPECT_EQ(done->errors, "err\n");
     EXPECT_EQ(io::runProgram({"sh", "-c", "kill -TERM $$"})->status, 128 + 15);
     EXPECT_EQ(io::runProgram({"no-such-program"}).error().code, ENOENT);
     EXPECT_EQ(io::runProgram({}).error().code, ENOENT);
     EXPECT_TRUE(io::runChecked({"true"}));
     EXPECT_EQ(io::runChecked({"sh", "-c", "echo one; echo last words; exit 3"}).error().context,
               "sh: exit status 3: last words");
+    EXPECT_EQ(io::runChecked({"sh", "-c", "echo why >&2; echo out; exit 3"}).error().context,
+              "sh: exit status 3: why");
+}
+
+TEST(Process, NoMoreOutputThanAskedFor)
+{
+    const std::vector<std::string> many{"sh", "-c", "head -c 200000 /dev/zero"};
+    EXPECT_EQ(io::runProgram(many)->output.size(), 64U << 10);
+    EXPECT_EQ(io::runProgram(many, {.most = 100})->output.size(), 100U);
+    EXPECT_EQ(io::runProgram(many, {.most = 1 << 20})->output.size(), 200000U);
+}
+
+TEST(Process, OneThatDoesNotEndIsEnded)
+{
+    using namespace std::chrono_literals;
+    for (const char *script : {"exec sleep 60", "exec sleep 60 > /dev/null 2>&1",
+                               "sleep 2 & exit 0"}) { // the last leaves its output open
+        const auto done = io::runProgram({"sh", "-c", script}, {.patience = 50ms});
+        ASSERT_FALSE(done) << script;
+        EXPECT_EQ(done.error().code, ETIMEDOUT) << script;
+        EXPECT_EQ(done.error().context, "sh: has not ended") << script;
+    }
+    EXPECT_EQ(io::runProgram({"sh", "-c", "echo out"}, {.patience = 60s})->output, "out\n");
 }
 
 } // namespace

@@ -84,7 +84,7 @@ class OpenibModules : public testing::Test
         put("lib/modules/6.1.0/" + path, moduleFile(information));
         const auto done = io::runProgram({"/sbin/depmod", "-b", top.string(), "6.1.0"});
         ASSERT_TRUE(done) << done.error().text();
-        ASSERT_EQ(done->status, 0) << done->output;
+        ASSERT_EQ(done->status, 0) << done->errors;
     }
     [[nodiscard]] std::optional<Installed> installed(const std::string &module) const
     {

@@ -314,7 +314,7 @@ TEST_F(CaptureTest, TsharkReadsIt)
     recorder.flush();
     const auto tshark = io::runProgram({"tshark", "-n", "-r", folder.file("all")});
     ASSERT_TRUE(tshark) << tshark.error().text() << ": scripts/bootstrap installs it";
-    EXPECT_EQ(tshark->status, 0);
+    EXPECT_EQ(tshark->status, 0) << tshark->errors;
     for (const auto *words :
          {"SubnGet(NodeInfo)", "SubnGetResp(NodeInfo)", "Who has 10.0.0.2? Tell 10.0.0.1",
           "Echo (ping) request", "ConnectRequest"})
