@@ -91,6 +91,17 @@ io::Result<void> waitUntilAtWork(const HaPlaces &places, pid_t pid)
     return io::fail(ETIMEDOUT, fmt::format("{}: has not taken {}", places.program, places.lock));
 }
 
+// A pair of two interfaces has no member "name"; they come in the order that is configured.
+std::string nameOf(const nlohmann::json &pair)
+{
+    if (pair.contains("name"))
+        return pair.at("name").get<std::string>();
+    std::vector<std::string> names;
+    for (const auto &interface : pair.at("interfaces"))
+        names.push_back(interface.at("name").get<std::string>());
+    return fmt::format("{}", fmt::join(names, "+"));
+}
+
 } // namespace
 
 bool isHaRunning(const HaPlaces &places)
@@ -127,13 +138,8 @@ std::optional<std::vector<std::string>> haPairs(const HaPlaces &places)
     if (!document.is_object() || !document.contains("pairs"))
         return std::nullopt;
     std::vector<std::string> pairs;
-    for (const auto &pair : document["pairs"]) {
-        std::vector<std::string> names;
-        for (const auto *part : {"interfaces", "spares"})
-            for (const auto &interface : pair.value(part, nlohmann::json::array()))
-                names.push_back(interface.value("name", ""));
-        pairs.push_back(haName(std::move(names)));
-    }
+    for (const auto &pair : document["pairs"])
+        pairs.push_back(nameOf(pair));
     return pairs;
 }
 

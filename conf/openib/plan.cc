@@ -314,8 +314,8 @@ void Planner::highAvailability()
     std::vector<std::string> complete;
     for (const auto &one : settings_.ha->pairs) {
         const std::string pair = fmt::format("{}+{}", one.primary, one.secondary());
+        all.push_back(pair);
         const auto names = one.interfaces();
-        all.push_back(haName(names));
         const auto there = std::ranges::count_if(
             names, [this](const std::string &name) { return state_.interface(name) != nullptr; });
         for (const auto &name : names)
@@ -454,12 +454,6 @@ Plan Planner::stop()
 }
 
 } // namespace
-
-std::string haName(std::vector<std::string> interfaces)
-{
-    std::ranges::sort(interfaces);
-    return fmt::format("{}", fmt::join(interfaces, "+"));
-}
 
 bool State::haKeeps(const std::vector<std::string> &pairs) const
 {

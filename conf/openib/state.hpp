@@ -77,9 +77,6 @@ struct Stale {
     Installed installed;
 };
 
-// Interfaces that have one identity, in any order: "ib0+ib1"
-[[nodiscard]] std::string haName(std::vector<std::string> interfaces);
-
 struct State {
     std::vector<Hca> hcas;                              // by name
     std::vector<Interface> interfaces;                  // by name
@@ -93,8 +90,8 @@ struct State {
     std::map<std::string, std::uint64_t, std::less<>> sysctls;
     std::vector<Stale> stale;
     bool haRunning = false; // the ipoib-ha that openib starts
-    // What it keeps, each as haName() has it; "": one whose interfaces it has not seen. nullopt: it
-    // is not known
+    // What it keeps, each by its name, as it is configured: "ib0+ib1:ib2". "": one whose interfaces
+    // it has not seen. nullopt: it is not known
     std::optional<std::vector<std::string>> haPairs;
     // What interfaces had that may be gone since
     std::vector<Interface> kept;

@@ -245,6 +245,15 @@ TEST_F(OpenibTest, HighAvailabilityOfOtherPairsThanBefore)
     EXPECT_EQ(machine.log,
               std::vector<std::string>{"have ipoib-ha read its configuration again, for ib0+ib2"});
     EXPECT_TRUE(machine.state.haRunning);
+    // In another order it is another pair.
+    const std::string swapped = "IPOIBHA_ENABLE=yes\nPRIMARY_IPOIB_DEV=ib2\nSECONDARY_IPOIB_DEV=";
+    EXPECT_EQ(run("start", swapped + "ib0\n"), Exit::done);
+    EXPECT_EQ(machine.log,
+              std::vector<std::string>{"have ipoib-ha read its configuration again, for ib2+ib0"});
+    machine.state.haPairs = {"ib2+ib0:ib1"};
+    EXPECT_EQ(run("start", swapped + "ib1:ib0\n"), Exit::done);
+    EXPECT_EQ(machine.log, std::vector<std::string>{
+                               "have ipoib-ha read its configuration again, for ib2+ib1:ib0"});
     // Whose interfaces it has not seen, or that does not answer, is believed.
     machine.state.haPairs = {""};
     EXPECT_EQ(run("start", ha + "ib1\n"), Exit::done);
