@@ -32,7 +32,15 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto unit = "ipoib-ha.service";
 constexpr std::chrono::seconds patience{10};
+constexpr std::chrono::seconds startPatience{3};
 constexpr int lookEvery = 20; // milliseconds
+// The daemon's limit is 16 MiB, and its client indents the lines.
+constexpr std::size_t longestStatus = 64 << 20;
+
+// Exit statuses of ipoib-ha
+constexpr int healthy = 0;
+constexpr int degraded = 2;
+constexpr int notReachable = 3;
 
 bool hasSystemd(const HaPlaces &places)
 {
@@ -102,6 +110,21 @@ std::string nameOf(const nlohmann::json &pair)
     return fmt::format("{}", fmt::join(names, "+"));
 }
 
+// One that is starting has its lock, or is a unit that is activating, before it has its socket.
+io::Result<std::string> askStatus(const HaPlaces &places)
+{
+    for (const auto end = Clock::now() + startPatience;;) {
+        auto answer = io::runProgram({places.program, "--json", "status"}, {.most = longestStatus});
+        if (!answer)
+            return std::unexpected(answer.error());
+        if (answer->status == healthy || answer->status == degraded)
+            return std::move(answer->output);
+        if (answer->status != notReachable || Clock::now() >= end)
+            return std::unexpected(io::failureOf(places.program, *answer));
+        ::poll(nullptr, 0, lookEvery);
+    }
+}
+
 } // namespace
 
 bool isHaRunning(const HaPlaces &places)
@@ -113,6 +136,11 @@ bool isHaRunning(const HaPlaces &places)
     const auto shown =
         io::runProgram({places.systemctl, "show", "--property=ActiveState", "--value", unit});
     return shown && shown->status == 0 && std::ranges::find(states, shown->output) != states.end();
+}
+
+bool mayAskHa(const HaPlaces &places)
+{
+    return ::access(places.control.c_str(), W_OK) == 0 || errno != EACCES;
 }
 
 io::Result<void> startHa(const HaPlaces &places)
@@ -129,18 +157,21 @@ io::Result<void> startHa(const HaPlaces &places)
     return waitUntilAtWork(places, *pid);
 }
 
-std::optional<std::vector<std::string>> haPairs(const HaPlaces &places)
+io::Result<std::vector<std::string>> haPairs(const HaPlaces &places)
 {
-    const auto answer = io::runProgram({places.program, "--json", "status"});
-    if (!answer)
-        return std::nullopt;
-    const auto document = nlohmann::json::parse(answer->output, nullptr, false);
-    if (!document.is_object() || !document.contains("pairs"))
-        return std::nullopt;
-    std::vector<std::string> pairs;
-    for (const auto &pair : document["pairs"])
-        pairs.push_back(nameOf(pair));
-    return pairs;
+    const auto text = askStatus(places);
+    if (!text)
+        return std::unexpected(text.error());
+    try {
+        const auto document = nlohmann::json::parse(*text);
+        std::vector<std::string> pairs;
+        for (const auto &pair : document.at("pairs"))
+            pairs.push_back(nameOf(pair));
+        return pairs;
+    } catch (const nlohmann::json::exception &) { // whose words may be all of the text
+        return io::fail(EBADMSG, fmt::format("{}: a status of {} bytes that does not name pairs",
+                                             places.program, text->size()));
+    }
 }
 
 io::Result<void> reloadHa(const HaPlaces &places, const std::vector<std::string> &pairs)
@@ -152,9 +183,12 @@ io::Result<void> reloadHa(const HaPlaces &places, const std::vector<std::string>
         return io::fail(ESRCH, places.program);
     }
     for (const auto end = Clock::now() + patience; Clock::now() < end;) {
+        auto now = haPairs(places);
+        if (!now)
+            return std::unexpected(now.error());
         State state;
-        state.haPairs = haPairs(places);
-        if (state.haPairs && state.haKeeps(pairs))
+        state.haPairs = std::move(*now);
+        if (state.haKeeps(pairs))
             return {};
         ::poll(nullptr, 0, lookEvery);
     }

@@ -6,7 +6,6 @@
 
 #include "io/error.hpp"
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,19 +19,24 @@ struct HaPlaces {
     std::string program = "ipoib-ha";
     std::string configuration = "/etc/infiniband/openib.conf"; // the unit has this one
     std::string lock = "/run/ipoib-ha/lock";                   // of ipoib-ha
+    std::string control = "/run/ipoib-ha/control";             // of ipoib-ha
     std::string record = "/run/openib/ipoib-ha.pid"; // the process that openib has started
 };
 
 [[nodiscard]] bool isHaRunning(const HaPlaces &places);
+// Whether this user may ask it: root, and the group of its socket
+[[nodiscard]] bool mayAskHa(const HaPlaces &places);
 // Until it is at work. Errors: ENOENT, it is not installed; EIO, it has ended at once;
 // ETIMEDOUT.
 [[nodiscard]] io::Result<void> startHa(const HaPlaces &places);
-// Until it has ended. Errors: ETIMEDOUT.
-// Until it has these pairs, of its configuration. Errors: ETIMEDOUT, it keeps others.
+// Until it has these pairs, of its configuration. Errors: ETIMEDOUT, it keeps others; those of
+// haPairs().
 [[nodiscard]] io::Result<void> reloadHa(const HaPlaces &places,
                                         const std::vector<std::string> &pairs);
-// The pairs that it keeps, see State
-[[nodiscard]] std::optional<std::vector<std::string>> haPairs(const HaPlaces &places);
+// The pairs that it keeps, see State; of one that is starting, when it answers. Errors: EIO, it has
+// refused; EBADMSG, its answer names none.
+[[nodiscard]] io::Result<std::vector<std::string>> haPairs(const HaPlaces &places);
+// Until it has ended. Errors: ETIMEDOUT.
 [[nodiscard]] io::Result<void> stopHa(const HaPlaces &places);
 
 } // namespace openipoib::openib

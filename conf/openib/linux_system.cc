@@ -95,13 +95,22 @@ io::Result<State> LinuxSystem::read()
         if (const auto value = readSysctl(roots_, std::string(name)))
             state.sysctls[std::string(name)] = *value;
     state.haRunning = isHaRunning(ha_);
-    if (state.haRunning)
-        state.haPairs = haPairs(ha_);
+    if (state.haRunning && mayAskHa(ha_))
+        readHaPairs(state);
     state.users = readUsers(roots_, [&state](const std::string &address) {
         const auto name = interfaceTowards(address);
         return state.interface(name) || state.bonds.contains(name) ? name : std::string();
     });
     return state;
+}
+
+void LinuxSystem::readHaPairs(State &state) const
+{
+    auto pairs = haPairs(ha_);
+    if (pairs)
+        state.haPairs = std::move(*pairs);
+    else
+        state.haWrong = pairs.error().text();
 }
 
 std::vector<Stale> LinuxSystem::readStale() const

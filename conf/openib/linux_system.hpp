@@ -36,6 +36,7 @@ class LinuxSystem final : public System
     [[nodiscard]] io::Result<void> setMtu(const Step &step);
     [[nodiscard]] io::Result<void> addChild(const Step &step);
     void readQueues(Interface &interface) const;
+    void readHaPairs(State &state) const;
     [[nodiscard]] std::vector<Stale> readStale() const;
     [[nodiscard]] io::Result<void> describe(const Step &step) const;
 

@@ -327,6 +327,9 @@ void Planner::highAvailability()
             complete.push_back(pair);
     }
     if (state_.haRunning) {
+        if (!state_.haWrong.empty())
+            plan_.problems.push_back("it is not known which pairs ipoib-ha keeps: " +
+                                     state_.haWrong);
         if (!state_.haKeeps(all))
             add({StepKind::reloadHa, {}, {}, all});
         return;

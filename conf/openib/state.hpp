@@ -93,6 +93,7 @@ struct State {
     // What it keeps, each by its name, as it is configured: "ib0+ib1:ib2". "": one whose interfaces
     // it has not seen. nullopt: it is not known
     std::optional<std::vector<std::string>> haPairs;
+    std::string haWrong; // why it does not say what it keeps
     // What interfaces had that may be gone since
     std::vector<Interface> kept;
     std::string keptWrong;          // why the document about them cannot be used

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -31,6 +32,7 @@ class OpenibHa : public testing::Test
                  .systemctl = path("systemctl"),
                  .program = path("ipoib-ha"),
                  .lock = path("lock"),
+                 .control = path("control"),
                  .record = path("openib/ipoib-ha.pid")}
     {
         fs::create_directories(top);
@@ -122,7 +124,7 @@ TEST_F(OpenibHa, OtherPairsAreThereWhenItHasReadThemAgain)
                path("answer") + "\n";
     };
     script(places.program, "cat " + path("answer") + "\n");
-    EXPECT_EQ(haPairs(places), std::nullopt) << "it does not answer";
+    EXPECT_FALSE(haPairs(places)) << "it does not answer";
     script(places.systemctl, answer(""));
     ASSERT_TRUE(io::runChecked({places.systemctl}));
     EXPECT_EQ(haPairs(places), std::vector<std::string>{""}) << "it has not seen them yet";
@@ -139,6 +141,73 @@ TEST_F(OpenibHa, OtherPairsAreThereWhenItHasReadThemAgain)
     EXPECT_FALSE(reloadHa(places, {"ib0+ib1"}));
 }
 
+TEST_F(OpenibHa, AStatusMayBeLong)
+{
+    script(places.program, R"(
+printf '{"pairs": [{"interfaces": [{"name": "ib0"}, {"name": "ib1"}], "identity": ["'
+head -c 102400 /dev/zero | tr '\0' x
+echo '"]}]}'
+)");
+    const auto pairs = haPairs(places);
+    ASSERT_TRUE(pairs) << pairs.error().text();
+    EXPECT_EQ(*pairs, std::vector<std::string>{"ib0+ib1"});
+}
+
+TEST_F(OpenibHa, WhatItComplainsOfIsNotItsStatus)
+{
+    script(places.program, R"(
+echo 'ipoib-ha: a warning' >&2
+echo '{"pairs": [{"interfaces": [{"name": "ib0"}, {"name": "ib1"}]}]}'
+echo 'ipoib-ha: another' >&2
+)");
+    const auto pairs = haPairs(places);
+    ASSERT_TRUE(pairs) << pairs.error().text();
+    EXPECT_EQ(*pairs, std::vector<std::string>{"ib0+ib1"});
+}
+
+TEST_F(OpenibHa, WhyItDoesNotSayWhatItKeeps)
+{
+    script(places.program, "echo '{}'; echo why >&2; exit 4\n");
+    auto pairs = haPairs(places);
+    ASSERT_FALSE(pairs);
+    EXPECT_EQ(pairs.error().context, places.program + ": exit status 4: why");
+    for (const char *status : {"", "[]", "{}", R"({"pairs": [7]})", R"({"pairs": [{"name": 7}]})",
+                               R"({"pairs": [{"interfaces": [{}]}]})"}) {
+        script(places.program, "echo '" + std::string(status) + "'\n");
+        pairs = haPairs(places);
+        ASSERT_FALSE(pairs) << status;
+        EXPECT_EQ(pairs.error().code, EBADMSG) << status;
+        EXPECT_EQ(pairs.error().context, places.program + ": a status of " +
+                                             std::to_string(std::strlen(status) + 1) +
+                                             " bytes that does not name pairs");
+    }
+}
+
+TEST_F(OpenibHa, OneThatIsStartingAnswersSoon)
+{
+    script(places.program, "[ -e " + path("again") + " ] || { : > " + path("again") +
+                               "; exit 3; }\necho '{\"pairs\": []}'; exit 2\n");
+    const auto pairs = haPairs(places);
+    ASSERT_TRUE(pairs) << pairs.error().text();
+    EXPECT_TRUE(pairs->empty());
+}
+
+TEST_F(OpenibHa, WhoMayNotAskIt)
+{
+    EXPECT_TRUE(mayAskHa(places)) << "it is starting";
+    std::ofstream(places.control) << "";
+    fs::permissions(places.control, fs::perms::owner_all);
+    EXPECT_TRUE(mayAskHa(places));
+    if (::geteuid() != 0)
+        GTEST_SKIP() << "only root can be somebody else";
+    const pid_t pid = ::fork();
+    if (pid == 0)
+        ::_exit(::setresuid(2, 2, 2) == 0 && !mayAskHa(places) ? 0 : 1);
+    int status = -1;
+    ::waitpid(pid, &status, 0);
+    EXPECT_EQ(status, 0);
+}
+
 TEST_F(OpenibHa, AnotherOrderIsAnotherPair)
 {
     script(places.program, R"(
@@ -147,7 +216,7 @@ echo '{"pairs": [{"interfaces": [{"name": "ib1"}, {"name": "ib0"}]},
                   "name": "ib2+ib4:ib3"}]}'
 )");
     const auto pairs = haPairs(places);
-    ASSERT_TRUE(pairs);
+    ASSERT_TRUE(pairs) << pairs.error().text();
     EXPECT_EQ(*pairs, (std::vector<std::string>{"ib1+ib0", "ib2+ib4:ib3"}));
 }
 

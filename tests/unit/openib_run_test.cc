@@ -254,12 +254,24 @@ TEST_F(OpenibTest, HighAvailabilityOfOtherPairsThanBefore)
     EXPECT_EQ(run("start", swapped + "ib1:ib0\n"), Exit::done);
     EXPECT_EQ(machine.log, std::vector<std::string>{
                                "have ipoib-ha read its configuration again, for ib2+ib1:ib0"});
-    // Whose interfaces it has not seen, or that does not answer, is believed.
+    // Whose interfaces it has not seen, or who may not be asked, is believed.
     machine.state.haPairs = {""};
     EXPECT_EQ(run("start", ha + "ib1\n"), Exit::done);
     machine.state.haPairs.reset();
     EXPECT_EQ(run("start", ha + "ib1\n"), Exit::done);
     EXPECT_TRUE(machine.log.empty());
+}
+
+TEST_F(OpenibTest, HighAvailabilityThatDoesNotSayWhatItKeeps)
+{
+    const std::string file = "IPOIBHA_ENABLE=yes\nPRIMARY_IPOIB_DEV=ib0\nSECONDARY_IPOIB_DEV=ib1\n";
+    ASSERT_EQ(run("start", file), Exit::done);
+    machine.state.haWrong = "ipoib-ha: has not ended: Connection timed out";
+    EXPECT_EQ(run("start", file), Exit::degraded);
+    EXPECT_TRUE(said("it is not known which pairs ipoib-ha keeps: ipoib-ha: has not ended: "
+                     "Connection timed out"));
+    EXPECT_EQ(run("stop", file), Exit::done);
+    EXPECT_FALSE(machine.state.haRunning);
 }
 
 TEST_F(OpenibTest, HighAvailabilityWithoutItsSecondInterface)
