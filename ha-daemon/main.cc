@@ -115,7 +115,7 @@ void describe(CLI::App &app, CommandLine &line)
         "--output", line.output, "replace this file, for node_exporter, and print nothing");
     add("check-config", "say what the configuration file lacks");
     app.footer("With -p or -s it is the daemon. Exit status: 0 healthy, 1 usage or a broken file,\n"
-               "2 degraded, 3 no daemon is there, 4 the daemon cannot go on.");
+               "2 degraded, 3 no daemon answers, 4 the daemon cannot go on.");
 }
 
 int complain(const std::string &text, Status status = usage)
@@ -312,9 +312,11 @@ int askDaemon(const CommandLine &line)
                 answer += piece;
             return static_cast<bool>(std::cout);
         },
-        line.command == "metrics" ? patience : ha::Time{});
+        line.command == "monitor" ? ha::Time{} : patience);
     if (!asked)
-        return noAnswer(line, "no daemon: " + asked.error().text());
+        return noAnswer(line, (asked.error().code == ETIMEDOUT ? "the daemon does not answer: "
+                                                               : "no daemon: ") +
+                                  asked.error().text());
     if (line.command == "monitor")
         return healthy;
     const auto document = nlohmann::json::parse(answer, nullptr, false);

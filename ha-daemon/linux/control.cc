@@ -40,6 +40,13 @@ bool isRootOrSelf(const io::UniqueFd &fd)
            (peer.uid == 0 || peer.uid == ::geteuid());
 }
 
+// The failure of the call to a client's socket that has just set errno. Whose patience is over has
+// EAGAIN of it.
+std::unexpected<io::Error> askFail(const std::string &path)
+{
+    return io::fail(errno == EAGAIN ? ETIMEDOUT : errno, path);
+}
+
 } // namespace
 
 io::Result<std::unique_ptr<ControlServer>> ControlServer::open(io::EventLoop &events,
@@ -206,17 +213,17 @@ io::Result<void> ask(const std::string &path, const std::string &command,
             ::setsockopt(fd.get(), SOL_SOCKET, option, &limit, sizeof limit);
     if (!fd ||
         ::connect(fd.get(), reinterpret_cast<const sockaddr *>(&*address), sizeof *address) < 0)
-        return io::systemFail(path);
+        return askFail(path);
     const std::string line = command + "\n"; // shorter than what a socket takes at once
     if (::send(fd.get(), line.data(), line.size(), MSG_NOSIGNAL) < 0)
-        return io::systemFail(path);
+        return askFail(path);
     std::array<char, 1 << 14> buffer{};
     for (;;) {
         const ssize_t got = ::recv(fd.get(), buffer.data(), buffer.size(), 0);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return io::systemFail(path);
+            return askFail(path);
         if (got == 0 || !each({buffer.data(), static_cast<std::size_t>(got)}))
             return {};
     }

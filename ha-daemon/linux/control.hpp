@@ -83,7 +83,7 @@ class ControlServer
 
 // Ask the daemon; each piece of its answer goes to @each, until the end or until
 // it returns false. @patience: with a daemon that says nothing; 0: without end.
-// Errors: ENOENT, ECONNREFUSED when there is none; EAGAIN when patience is over.
+// Errors: ENOENT, ECONNREFUSED when there is none; ETIMEDOUT when patience is over.
 [[nodiscard]] io::Result<void> ask(const std::string &path, const std::string &command,
                                    const std::function<bool(const std::string &)> &each,
                                    Time patience = {});
