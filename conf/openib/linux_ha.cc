@@ -114,7 +114,8 @@ std::string nameOf(const nlohmann::json &pair)
 io::Result<std::string> askStatus(const HaPlaces &places)
 {
     for (const auto end = Clock::now() + startPatience;;) {
-        auto answer = io::runProgram({places.program, "--json", "status"}, {.most = longestStatus});
+        auto answer = io::runProgram({places.program, "--json", "status"},
+                                     {.most = longestStatus, .patience = places.answerPatience});
         if (!answer)
             return std::unexpected(answer.error());
         if (answer->status == healthy || answer->status == degraded)

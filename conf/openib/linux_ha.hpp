@@ -6,6 +6,7 @@
 
 #include "io/error.hpp"
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct HaPlaces {
     std::string lock = "/run/ipoib-ha/lock";                   // of ipoib-ha
     std::string control = "/run/ipoib-ha/control";             // of ipoib-ha
     std::string record = "/run/openib/ipoib-ha.pid"; // the process that openib has started
+    // With a status; ipoib-ha gives the daemon 5 s.
+    std::chrono::milliseconds answerPatience = std::chrono::seconds(7);
 };
 
 [[nodiscard]] bool isHaRunning(const HaPlaces &places);
@@ -34,7 +37,7 @@ struct HaPlaces {
 [[nodiscard]] io::Result<void> reloadHa(const HaPlaces &places,
                                         const std::vector<std::string> &pairs);
 // The pairs that it keeps, see State; of one that is starting, when it answers. Errors: EIO, it has
-// refused; EBADMSG, its answer names none.
+// refused; EBADMSG, its answer names none; ETIMEDOUT.
 [[nodiscard]] io::Result<std::vector<std::string>> haPairs(const HaPlaces &places);
 // Until it has ended. Errors: ETIMEDOUT.
 [[nodiscard]] io::Result<void> stopHa(const HaPlaces &places);

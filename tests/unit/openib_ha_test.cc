@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
@@ -206,6 +207,18 @@ TEST_F(OpenibHa, WhoMayNotAskIt)
     int status = -1;
     ::waitpid(pid, &status, 0);
     EXPECT_EQ(status, 0);
+}
+
+TEST_F(OpenibHa, OneThatDoesNotAnswerIsNotWaitedFor)
+{
+    script(places.program, "exec sleep 60\n");
+    places.answerPatience = std::chrono::milliseconds(100);
+    const auto start = std::chrono::steady_clock::now();
+    const auto pairs = haPairs(places);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
+    ASSERT_FALSE(pairs);
+    EXPECT_EQ(pairs.error().code, ETIMEDOUT);
+    EXPECT_EQ(pairs.error().context, places.program + ": has not ended");
 }
 
 TEST_F(OpenibHa, AnotherOrderIsAnotherPair)
