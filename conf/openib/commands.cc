@@ -232,7 +232,7 @@ Exit Commands::status()
     Plan missing = planStart(settings_, *state, {});
     // "auto" is content with either mode.
     std::erase_if(missing.steps, [](const Step &step) { return step.kind == StepKind::tryMode; });
-    const Json document = statusDocument(*state, missing);
+    const Json document = statusDocument(*state, missing, system_.stale());
     if (options_.json)
         out_ << document.dump(2) << '\n';
     else

@@ -145,7 +145,7 @@ std::string buildText(const Json &build)
 
 } // namespace
 
-Json statusDocument(const State &state, const Plan &missing)
+Json statusDocument(const State &state, const Plan &missing, const std::vector<Stale> &stale)
 {
     Json out{
         {"hcas", Json::array()}, {"interfaces", Json::array()},     {"bonds", Json::object()},
@@ -159,8 +159,8 @@ Json statusDocument(const State &state, const Plan &missing)
         out["bonds"][name] = slaves;
     for (const auto &[name, module] : state.modules)
         out["modules"].push_back(name);
-    for (const auto &stale : state.stale)
-        out["stale"].push_back(staleDocument(stale));
+    for (const auto &one : stale)
+        out["stale"].push_back(staleDocument(one));
     return out;
 }
 

@@ -16,7 +16,8 @@ namespace openipoib::openib
 using Json = nlohmann::ordered_json;
 
 // missing: what a start would still have to do, and what it could not.
-[[nodiscard]] Json statusDocument(const State &state, const Plan &missing);
+[[nodiscard]] Json statusDocument(const State &state, const Plan &missing,
+                                  const std::vector<Stale> &stale);
 [[nodiscard]] Json settingsDocument(const conf::Settings &settings);
 [[nodiscard]] Json diagnosticsDocument(const conf::Diagnostics &diagnostics,
                                        const std::string &file);

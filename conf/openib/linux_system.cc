@@ -72,7 +72,6 @@ io::Result<State> LinuxSystem::read()
     readKeptSettings(state);
     state.bonds = readBonds(*links);
     state.modules = readModules(roots_);
-    state.stale = readStale();
     state.ownQueues = readOwnQueues(roots_);
     const auto look = [&](std::string_view module) {
         const std::string name(module);
@@ -113,17 +112,17 @@ void LinuxSystem::readHaPairs(State &state) const
         state.haWrong = pairs.error().text();
 }
 
-std::vector<Stale> LinuxSystem::readStale() const
+std::vector<Stale> LinuxSystem::stale()
 {
-    std::vector<Stale> stale;
+    std::vector<Stale> found;
     for (const auto module : ownModules()) {
         const std::string name(module);
         const auto loaded = readBuild(roots_, name);
         const auto installed = loaded ? modules_.installed(name) : std::nullopt;
         if (installed && installed->build != *loaded)
-            stale.push_back({name, *loaded, *installed});
+            found.push_back({name, *loaded, *installed});
     }
-    return stale;
+    return found;
 }
 
 // A driver that has none of it says so.

@@ -18,6 +18,7 @@ class LinuxSystem final : public System
     [[nodiscard]] static io::Result<LinuxSystem> open(const std::string &configuration);
 
     [[nodiscard]] io::Result<State> read() override;
+    [[nodiscard]] std::vector<Stale> stale() override;
     [[nodiscard]] io::Result<void> execute(const Step &step) override;
 
     LinuxSystem(LinuxSystem &&other) noexcept
@@ -37,7 +38,6 @@ class LinuxSystem final : public System
     [[nodiscard]] io::Result<void> addChild(const Step &step);
     void readQueues(Interface &interface) const;
     void readHaPairs(State &state) const;
-    [[nodiscard]] std::vector<Stale> readStale() const;
     [[nodiscard]] io::Result<void> describe(const Step &step) const;
 
     Roots roots_;

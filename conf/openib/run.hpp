@@ -56,6 +56,7 @@ class DrySystem final : public System
   public:
     explicit DrySystem(State state) : state_(std::move(state)) {}
     [[nodiscard]] io::Result<State> read() override { return state_; }
+    [[nodiscard]] std::vector<Stale> stale() override { return {}; }
     [[nodiscard]] io::Result<void> execute(const Step &step) override
     {
         predict(step, state_);

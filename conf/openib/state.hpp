@@ -88,7 +88,6 @@ struct State {
     std::set<std::string, std::less<>> hardware; // drivers that the PCI devices ask for
     std::map<std::string, std::set<std::string>, std::less<>> bonds; // and their slaves
     std::map<std::string, std::uint64_t, std::less<>> sysctls;
-    std::vector<Stale> stale;
     bool haRunning = false; // the ipoib-ha that openib starts
     // What it keeps, each by its name, as it is configured: "ib0+ib1:ib2". "": one whose interfaces
     // it has not seen. nullopt: it is not known

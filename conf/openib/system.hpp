@@ -17,6 +17,8 @@ class System
     virtual ~System() = default;
 
     [[nodiscard]] virtual io::Result<State> read() = 0;
+    // Not in the state: to tell, the files of modules are read.
+    [[nodiscard]] virtual std::vector<Stale> stale() = 0;
     [[nodiscard]] virtual io::Result<void> execute(const Step &step) = 0;
 };
 

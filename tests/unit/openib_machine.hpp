@@ -21,6 +21,7 @@ class Machine final : public System
     bool hasOwnQueues = true; // the parameter of ib_ipoib
     bool accelerates = false; // the HCA, where the parameter does not say that it is not to
     std::set<Step> ineffective;
+    std::vector<Stale> staleModules;
     std::vector<std::string> log;
     int lastIndex = 1;
 
@@ -63,6 +64,7 @@ class Machine final : public System
     }
 
     io::Result<State> read() override { return state; }
+    std::vector<Stale> stale() override { return staleModules; }
 
     io::Result<void> execute(const Step &step) override
     {

@@ -136,10 +136,10 @@ TEST_F(OpenibModules, AnotherOneIsNamedWithItsCure)
 {
     EXPECT_EQ(status(false).find("not current"), std::string::npos);
     EXPECT_EQ(nlohmann::json::parse(status(true))["stale"], nlohmann::json::array());
-    machine.state.stale = {{"ib_ipoib",
-                            {"0.1.0", "ABC"},
-                            {"/lib/modules/6.1.0/updates/ib_ipoib.ko", {"0.2.0", "DEF"}}},
-                           {"sib", {"0.1.0", "ABC"}, {"/lib/modules/6.1.0/kernel/sib.ko", {}}}};
+    machine.staleModules = {{"ib_ipoib",
+                             {"0.1.0", "ABC"},
+                             {"/lib/modules/6.1.0/updates/ib_ipoib.ko", {"0.2.0", "DEF"}}},
+                            {"sib", {"0.1.0", "ABC"}, {"/lib/modules/6.1.0/kernel/sib.ko", {}}}};
     const std::string text = status(false);
     EXPECT_NE(text.find("\nnot current  ib_ipoib that is loaded is 0.1.0 (ABC), "
                         "/lib/modules/6.1.0/updates/ib_ipoib.ko is 0.2.0 (DEF); "
