@@ -25,6 +25,7 @@ fi
 fail() {
 	echo "FAILED: $*"
 	dmesg | tail -n 15
+	[[ ! -s /run/opensm.log ]] || tail -n 15 /run/opensm.log
 	exit 1
 }
 
