@@ -44,13 +44,6 @@ std::string nameOf(const Names &names)
     return names[Side::primary] + "+" + names[Side::secondary];
 }
 
-Policy Configuration::policyFor(const PairConfiguration &pair) const
-{
-    Policy out = policy;
-    out.trial = std::max(pair.targets.trial(), pair.sessions.trial());
-    return out;
-}
-
 std::vector<io::Bytes> Configuration::targetAddresses() const
 {
     std::vector<io::Bytes> all;

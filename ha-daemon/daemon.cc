@@ -133,7 +133,7 @@ io::Result<void> Daemon::attachProber()
 // Errors: those of startSessions(); it is there all the same.
 io::Result<void> Daemon::add(const PairConfiguration &wanted)
 {
-    const Policy policy = options_.configuration.policyFor(wanted);
+    const Policy &policy = options_.configuration.policy;
     Managed &one = pairs_.emplace_back(Managed{.names = wanted.names,
                                                .roster = Roster(wanted.order, policy, std::nullopt),
                                                .targets = Targets(wanted.targets),
@@ -158,7 +158,7 @@ void Daemon::dismiss(Managed &one)
 // The identity does not notice.
 void Daemon::change(Managed &one, const PairConfiguration &wanted)
 {
-    one.roster.configure(options_.configuration.policyFor(wanted));
+    one.roster.configure(options_.configuration.policy);
     if (one.targets.policy() != wanted.targets)
         one.targets.configure(wanted.targets);
     if (const auto started = startSessions(one, wanted.sessions); !started)

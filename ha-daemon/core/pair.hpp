@@ -27,8 +27,6 @@ struct Policy {
     // After how long the preferred interface takes over again if it works; nullopt: never.
     std::optional<Time> failback;
     bool announce = true;
-    // Until it is known whether an interface reaches anybody; 0: nobody is asked.
-    Time trial{};
 };
 
 // Where a pair is in its life. A failover goes through the phases from turning to taking,
@@ -99,11 +97,7 @@ class Pair
 
     void configure(Policy policy) { policy_ = policy; }
     // Which of the two failback goes to. The primary, unless something else is said.
-    void prefer(Side side)
-    {
-        if (std::exchange(preferred_, side) != side)
-            wakeAt(now_);
-    }
+    void prefer(Side side) { preferred_ = side; }
     // Steps by others for interfaces that stood by, or may: what they set is kept in mind as the
     // pair's own. True: the journal is to be kept before they are done.
     [[nodiscard]] bool noteGuards(const Steps &steps);

@@ -17,7 +17,9 @@ using namespace std::chrono_literals;
 
 // For an interface that is set up, or made to stand by, until it has a carrier and is asked for.
 constexpr Time settling = 5s;
-// At the end of a trial, when what is said is believed to be of this interface.
+// For one that reached nobody: until it is known whether it does now.
+constexpr Time trial = 10s;
+// Of that, at its end, when what is said is believed to be of this interface.
 constexpr Time heeding = 1s;
 // Until one that reached nobody is tried again: while it is spare, nobody asks by it.
 constexpr Time forgiveness = 60s;
@@ -61,14 +63,6 @@ void Roster::setPair(std::size_t primary, std::size_t secondary)
 Side Roster::preferred() const
 {
     return place_[Side::primary] < place_[Side::secondary] ? Side::primary : Side::secondary;
-}
-
-// One that has just come to stand by does not get the identity back before it is known whether it
-// reaches anybody.
-Side Roster::goal() const
-{
-    const bool isTried = pair_.policy().trial.count() && newcomer_ && *newcomer_ != pair_.active();
-    return isTried ? pair_.active() : preferred();
 }
 
 std::optional<Side> Roster::sideOf(std::size_t place) const
@@ -319,7 +313,6 @@ void Roster::choose()
         if (pair_.health(side).good())
             members_[place_[side]].reach.clear();
     }
-    pair_.prefer(goal());
     const Choice choice = chooseStandby(candidates(), place_[pair_.active()], place_[side],
                                         pair_.policy().failback, settled, now_);
     chooseAt_ = choice.again;
@@ -360,9 +353,9 @@ void Roster::replaceStandby(std::size_t place)
         event.by[child] = row == rows_.end() ? Interface() : row->second[place];
     }
     place_[side] = place;
-    settledAt_ = now_ + std::max(settling, pair_.policy().trial);
+    pair_.prefer(preferred());
+    settledAt_ = now_ + (taken.reach.empty() ? settling : trial);
     newcomer_ = side;
-    pair_.prefer(goal());
     // From now on the journal names the new one. What the one before had as the standby goes
     // before another has the same: of two routes the kernel takes the first.
     actions_.emplace_back(Save{});

@@ -69,8 +69,6 @@ class Roster
     [[nodiscard]] std::vector<Lane> lanes() const;
     [[nodiscard]] std::vector<Candidate> candidates() const;
     [[nodiscard]] Side preferred() const;
-    // Where failback goes
-    [[nodiscard]] Side goal() const;
     // From when on it counts who is reached by one that has not stood by before.
     [[nodiscard]] Time heedAt() const;
     [[nodiscard]] bool isEarly(const ReachChanged &reach) const;

@@ -17,7 +17,6 @@ constexpr int bfdHops = 255; // no router was between (RFC 5881, section 5)
 // For a side that was not seen to work together with the other. Its sessions start with a packet a
 // second.
 constexpr Time grace = 3s;
-constexpr Time slowest = 1s; // between two packets while a session is not up (RFC 5880, 6.8.3)
 // For the active one where nobody is heard by it: a port of a host that has just started may come
 // up later than its other one, and if it does not, a port that stands by is no reason to hurry.
 constexpr Time longGrace = 1min;
@@ -34,11 +33,6 @@ constexpr int stayFactor = 5;
 constexpr Time stayAtLeast = 1s;
 
 } // namespace
-
-Time SessionPolicy::trial() const
-{
-    return peers.empty() ? Time{} : grace + slowest + 2 * times.multiplier * times.every;
-}
 
 Sessions::Sessions(const SessionPolicy &policy, const Random &random) : policy_(policy)
 {

@@ -30,9 +30,6 @@ struct SessionPolicy {
     SessionTimes times;
 
     bool operator==(const SessionPolicy &) const = default;
-
-    // Until an interface that has just been watched, and reaches nobody, is known to be cut off
-    [[nodiscard]] Time trial() const;
 };
 
 // Packets that no session was told

@@ -18,9 +18,6 @@ struct TargetPolicy {
     unsigned misses = 3; // rounds in a row
 
     bool operator==(const TargetPolicy &) const = default;
-
-    // Until an interface that has just been watched, and reaches nobody, is known to be cut off
-    [[nodiscard]] Time trial() const { return addresses.empty() ? Time{} : (misses + 2) * every; }
 };
 
 class Targets

@@ -259,7 +259,6 @@ TEST_F(HaRoster, WhatASpareHasOfItsOwnStaysThere)
 TEST_F(HaRoster, OneThatReachesNobodyIsTriedAgainWithoutTheIdentity)
 {
     world.policy.failback = 0s;
-    world.policy.trial = 10s;
     world.roster->configure(world.policy);
     world.reach[ib0] = "no target answers";
     world.tellReach();
@@ -275,43 +274,6 @@ TEST_F(HaRoster, OneThatReachesNobodyIsTriedAgainWithoutTheIdentity)
     world.pass(1h);
     expectPair(ib0, ib1);
     EXPECT_EQ(world.roster->pair().moveCount(), 2u);
-}
-
-// Nor one whose port has failed, and came back with a link that leads nowhere. It takes a while
-// until it is known.
-TEST_F(HaRoster, OneThatComesBackIsTriedWithoutTheIdentity)
-{
-    constexpr Time known = 15s;
-    world.policy.failback = 0s;
-    world.policy.trial = 20s;
-    world.roster->configure(world.policy);
-    fail(ib0);
-    world.quiesce();
-    expectPair(ib1, ib2);
-    mend(ib0);
-    Time since = world.now;
-    for (const Time end = world.now + 30min; world.now < end; world.pass(1s)) {
-        if (world.standby() != ib0)
-            since = world.now;
-        world.reach[ib0] = world.now < since + known ? "" : "nobody answers by BFD";
-        world.tellReach();
-        ASSERT_EQ(world.active(), ib1) << (world.now - since) / 1s;
-    }
-    EXPECT_GE(saidAbout(Topic::replaced), 3u) << "nobody asks by it";
-    world.reach[ib0] = "";
-    world.pass(10min);
-    expectPair(ib0, ib1);
-}
-
-// What it is on trial for does not matter when the active one fails.
-TEST_F(HaRoster, OneOnTrialTakesOver)
-{
-    world.policy.trial = 20s;
-    world.roster->configure(world.policy);
-    fail(ib1);
-    expectPair(ib0, ib2);
-    fail(ib0);
-    EXPECT_EQ(world.active(), ib2);
 }
 
 TEST_F(HaRoster, OneInAnotherVrfDoesNotStandBy)
