@@ -54,7 +54,7 @@ def provide(variant: build.Variant) -> None:
             raise build.BuildError(f"no {program} for the kernel {variant.name} "
                                    "(scripts/bootstrap features)")
     try:
-        machine.MACHINES[variant.processor].command("tcg")
+        machine.MACHINES[variant.processor].start(_say)
     except LabError as error:
         raise build.BuildError(str(error)) from None
     _busybox(variant)

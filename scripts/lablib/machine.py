@@ -2,17 +2,12 @@
 """The machines that QEMU emulates, one for each processor, by Debian's names of those."""
 
 import shutil
-import sys
 from dataclasses import dataclass
 
 from . import newer_qemu
 from .debian_suite import HERE
 from .error import LabError
 from .place import IS_INSTALLED
-
-
-def _say(line):
-    print(line, file=sys.stderr, flush=True)
 
 
 @dataclass(frozen=True)
@@ -38,13 +33,16 @@ class Machine:
     words: str = ""
     since: tuple[int, int] = (0, 0)
 
-    def command(self, accel, cpu=""):
-        """The start of QEMU's command line; @cpu: another model than the usual one.
+    def start(self, progress=lambda line: None):
+        """QEMU, as its command line starts; where this machine's is too old, a newer one is fetched.
 
-        Raises LabError if QEMU is too old, and a newer one cannot be had.
+        Raises LabError if that cannot be had.
         """
-        start = newer_qemu.words(self.program, self.since, _say) if any(self.since) else [self.program]
-        return [*start, *self.options, "-accel", accel, "-cpu", cpu or self.cpu]
+        return newer_qemu.words(self.program, self.since, progress) if any(self.since) else [self.program]
+
+    def command(self, accel, cpu=""):
+        """The start of the command line; @cpu: another model than the usual one. LabError: as start()."""
+        return [*self.start(), *self.options, "-accel", accel, "-cpu", cpu or self.cpu]
 
 
 MACHINES = {

@@ -44,4 +44,7 @@ def words(program, since, progress):
     except LabError as error:
         raise LabError(f"{program} {wanted} or later is needed, because those before run code that "
                        f"has been overwritten: {error}") from None
-    return [str(root / "usr/bin" / program), "-L", str(root / "usr/share/qemu")]
+    newer = root / "usr/bin" / program
+    if version(newer) < since:
+        raise LabError(f"{newer} is older than {wanted}, too", 1)
+    return [str(newer), "-L", str(root / "usr/share/qemu")]

@@ -108,9 +108,9 @@ def _kernels(names, choices, progress):
     for word in dict.fromkeys(called.values()):
         _, sign, processor = word.partition(":")
         if sign and "/" not in word:
-            machine.of(processor)       # before anything is downloaded for it
+            machine.of(processor).start(progress)       # before anything is downloaded for it
         found[word] = kernels.provide(word, progress)
-        machine.of(found[word].processor)
+        machine.of(found[word].processor).start(progress)
     return {name: found[word] for name, word in called.items()}, called
 
 

@@ -7,6 +7,7 @@ from lablib import machine, newer_qemu
 from lablib.error import LabError
 
 PROGRAM = "qemu-system-s390x"
+NEWER = "QEMU emulator version 10.0.2"
 
 
 @pytest.fixture
@@ -26,6 +27,9 @@ def fetched(tmp_path, monkeypatch):
 
     def provide(*words, **options):
         asked.append((words[:3], options))
+        (tmp_path / "usr/bin").mkdir(parents=True)
+        (tmp_path / "usr/bin" / PROGRAM).write_text(f"#!/bin/sh\necho '{NEWER}'\n", encoding="utf-8")
+        (tmp_path / "usr/bin" / PROGRAM).chmod(0o755)
         return tmp_path
     monkeypatch.setattr(newer_qemu.foreign, "provide", provide)
     return asked
@@ -44,9 +48,16 @@ def test_one_that_is_too_old(says, fetched, tmp_path):
     said = []
     assert newer_qemu.words(PROGRAM, (8, 2), said.append) == [
         f"{tmp_path}/usr/bin/{PROGRAM}", "-L", f"{tmp_path}/usr/share/qemu"]
-    assert fetched == [(("bookworm-backports", "amd64", (PROGRAM, "qemu-system-data")),
+    assert fetched == [(("bookworm-backports", newer_qemu.foreign.HERE, (PROGRAM, "qemu-system-data")),
                         {"with_dependencies": False})]
     assert said == [f"{PROGRAM} is older than 8.2: that of bookworm-backports is used"]
+
+
+def test_a_newer_one_that_is_none(says, fetched):
+    says("QEMU emulator version 7.2.22")
+    with pytest.raises(LabError, match="s390x is older than 11.0, too"):
+        newer_qemu.words(PROGRAM, (11, 0), print)
+    assert fetched
 
 
 def test_a_newer_one_that_cannot_be_had(says, monkeypatch):

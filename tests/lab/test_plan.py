@@ -27,6 +27,7 @@ def kernel_of_no_machine(monkeypatch):
 
     monkeypatch.setattr(plan.debian, "own_series", lambda: "6.1")
     monkeypatch.setattr(plan.machine, "of", plan.machine.MACHINES.get)      # QEMU may not be here
+    monkeypatch.setattr(plan.machine.newer_qemu, "version", lambda program: (10, 0))
     monkeypatch.setattr(plan.kernels, "provide", own)
 
 
@@ -42,6 +43,18 @@ def make(*words):
 ])
 def test_drivers(choices, expected):
     assert plan.drivers(HOSTS, choices) == expected
+
+
+def test_a_qemu_that_is_too_old(monkeypatch):
+    """It is said before anything is downloaded for such a host."""
+    def fail(*_, **__):
+        raise LabError("no network")
+
+    monkeypatch.setattr(plan.machine.newer_qemu, "version", lambda program: (7, 2))
+    monkeypatch.setattr(plan.machine.newer_qemu.foreign, "provide", fail)
+    monkeypatch.setattr(plan.kernels, "provide", lambda name, _: pytest.fail(f"{name} was fetched"))
+    with pytest.raises(LabError, match="s390x 8.2 or later is needed, because .*: no network"):
+        make("--kernel", "6.1:s390x")
 
 
 def test_hcas():
