@@ -44,6 +44,13 @@ std::string nameOf(const Names &names)
     return names[Side::primary] + "+" + names[Side::secondary];
 }
 
+Policy Configuration::policyFor(const PairConfiguration &pair) const
+{
+    Policy out = policy;
+    out.asks = !pair.targets.addresses.empty() || !pair.sessions.peers.empty();
+    return out;
+}
+
 std::vector<io::Bytes> Configuration::targetAddresses() const
 {
     std::vector<io::Bytes> all;

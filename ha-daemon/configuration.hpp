@@ -28,10 +28,11 @@ struct PairConfiguration {
 
 struct Configuration {
     std::vector<PairConfiguration> pairs;
-    Policy policy;
+    Policy policy;          // of all pairs; policyFor() adds what is of one
     bool multicast = false; // groups stay joined on both interfaces
     std::string notify;     // path of the program to be run after a move; "": none
 
+    [[nodiscard]] Policy policyFor(const PairConfiguration &pair) const;
     // Of the targets of all pairs, 4 or 16 bytes each
     [[nodiscard]] std::vector<io::Bytes> targetAddresses() const;
 };

@@ -133,7 +133,7 @@ io::Result<void> Daemon::attachProber()
 // Errors: those of startSessions(); it is there all the same.
 io::Result<void> Daemon::add(const PairConfiguration &wanted)
 {
-    const Policy &policy = options_.configuration.policy;
+    const Policy policy = options_.configuration.policyFor(wanted);
     Managed &one = pairs_.emplace_back(Managed{.names = wanted.names,
                                                .roster = Roster(wanted.order, policy, std::nullopt),
                                                .targets = Targets(wanted.targets),
@@ -158,11 +158,11 @@ void Daemon::dismiss(Managed &one)
 // The identity does not notice.
 void Daemon::change(Managed &one, const PairConfiguration &wanted)
 {
-    one.roster.configure(options_.configuration.policy);
+    one.roster.configure(options_.configuration.policyFor(wanted));
     if (one.targets.policy() != wanted.targets)
         one.targets.configure(wanted.targets);
     if (const auto started = startSessions(one, wanted.sessions); !started)
-        say(one, {Severity::warning, started.error().text()});
+        say(one, {Severity::warning, "probing as before: " + started.error().text()});
     if (!options_.configuration.multicast)
         one.memberships.clear();
     one.look = true;
@@ -343,8 +343,8 @@ void Daemon::notePorts(Managed &one)
                                          ports_.whyBad(one.roster.interface(place).hardware), at_,
                                          std::max(at_, now())));
     for (const Side side : {Side::primary, Side::secondary}) {
-        const bool standbys = one.sessions && meetsStandbysAlone(one.sessions->report(), side);
-        deliver(one, ReachChanged{side, whyUnreached(one, side), standbys});
+        const Met met = one.sessions ? metBy(one.sessions->report(), side) : one.targets.met(side);
+        deliver(one, ReachChanged{side, whyUnreached(one, side), met});
     }
 }
 

@@ -35,11 +35,18 @@ struct PortChanged {
     std::string why; // why it does not work; "": it does
 };
 
+// Who has answered by an interface
+enum class Met {
+    nobody,   // as far as is known
+    standbys, // ports of peers, but none that has the identity of its host
+    somebody
+};
+
 // What lies behind a port, by questions that others should answer.
 struct ReachChanged {
     Side side = Side::primary;
-    std::string why;       // why nobody is reached by it; "": somebody is, or it is not known
-    bool standbys = false; // ports of peers are met, but none of them has the peer's identity
+    std::string why; // why nobody is reached by it; "": somebody is, or it is not known
+    Met met = Met::nobody;
 };
 
 struct Outcome {

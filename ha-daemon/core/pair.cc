@@ -129,10 +129,10 @@ void Pair::on(const PortChanged &port)
 
 void Pair::on(const ReachChanged &reach)
 {
-    if (reach_[reach.side] == reach.why && standbys_[reach.side] == reach.standbys)
+    if (reach_[reach.side] == reach.why && met_[reach.side] == reach.met)
         return;
     reach_[reach.side] = reach.why;
-    standbys_[reach.side] = reach.standbys;
+    met_[reach.side] = reach.met;
     if (!started())
         return;
     assess();
@@ -238,7 +238,7 @@ void Pair::on(const StandbyReplaced &one)
     health_[side] = one.health;
     port_[side] = one.port;
     reach_[side] = one.reach;
-    standbys_[side] = false;
+    met_[side] = Met::nobody;
     decided({Severity::notice,
              name(side) + " stands by in the place of " + before + ": " + one.cause,
              Topic::replaced,
@@ -458,7 +458,7 @@ void Pair::decide()
     }
     if (why.empty()) {
         // A peer that was switched by hand must not be fetched back.
-        const bool follows = standbys_[active_] && whyDead(active_).empty();
+        const bool follows = met_[active_] == Met::standbys && whyDead(active_).empty();
         move(to, health_[active_].why());
         followed_ = follows;
         return;
@@ -475,7 +475,9 @@ void Pair::decideFailback()
 {
     const Health &preferred = health_[preferred_];
     if (!policy_.failback || held_ || active_ == preferred_ || !preferred.good() ||
-        !unfit(preferred_).empty() || (followed_ && standbys_[preferred_]))
+        !unfit(preferred_).empty())
+        return;
+    if (policy_.asks && met_[preferred_] < (followed_ ? Met::somebody : Met::standbys))
         return;
     const Time from = preferred.stableFrom(
         preferred.failures() > 1 ? std::max(*policy_.failback, calm) : *policy_.failback);

@@ -27,6 +27,8 @@ struct Policy {
     // After how long the preferred interface takes over again if it works; nullopt: never.
     std::optional<Time> failback;
     bool announce = true;
+    // There are others who should answer by each interface: none fails back to where nobody does.
+    bool asks = false;
 };
 
 // Where a pair is in its life. A failover goes through the phases from turning to taking,
@@ -193,7 +195,7 @@ class Pair
     Both<Health> health_;
     Both<std::string> port_;  // why the port does not work
     Both<std::string> reach_; // why nobody is reached by it
-    Both<bool> standbys_{};   // it meets only ports that stand by
+    Both<Met> met_{};
     std::map<StepKey, Attempts> attempts_;
     Journal::Guards guards_; // given back in the end
     std::set<int> woken_;    // indexes of interfaces that were set up once

@@ -44,23 +44,21 @@ bool isNews(const SessionsReport &before, const SessionsReport &now)
                        [&](const auto &one, const auto &two) { return !differs(one, two); });
 }
 
-bool meetsStandbysAlone(const SessionsReport &report, Side side)
+Met metBy(const SessionsReport &report, Side side)
 {
-    const auto isUp = [=](const SessionLine &one) {
-        return one.side == side && one.state == BfdState::up;
-    };
-    const std::span lines(report.lines.begin(), report.count);
-    return std::ranges::any_of(lines, isUp) &&
-           std::ranges::none_of(lines,
-                                [&](const SessionLine &one) { return isUp(one) && one.serves; });
+    Met met = Met::nobody;
+    for (const auto &one : std::span(report.lines.begin(), report.count))
+        if (one.side == side && one.state == BfdState::up)
+            met = std::max(met, one.serves ? Met::somebody : Met::standbys);
+    return met;
 }
 
 std::string whyCutOff(const SessionsReport &report, Side side)
 {
     if (!report.cutOff[side])
         return {};
-    return meetsStandbysAlone(report, side) ? "only standby ports answer by BFD"
-                                            : "nobody answers by BFD";
+    return metBy(report, side) == Met::standbys ? "only standby ports answer by BFD"
+                                                : "nobody answers by BFD";
 }
 
 } // namespace openipoib::ha

@@ -2,6 +2,7 @@
 // What sessions are like, as plain data that can be handed from one thread to another as bytes.
 #pragma once
 
+#include "ha-daemon/core/event.hpp"
 #include "ha-daemon/core/sessions.hpp"
 
 #include <type_traits>
@@ -39,8 +40,8 @@ static_assert(std::is_trivially_copyable_v<SessionsReport>);
 // Whether one has to know at once what is new, beyond numbers that grow.
 [[nodiscard]] bool isNews(const SessionsReport &before, const SessionsReport &now);
 
-// Whether sessions of it are up, but none with a port that has the identity of its host
-[[nodiscard]] bool meetsStandbysAlone(const SessionsReport &report, Side side);
+// By sessions that are up
+[[nodiscard]] Met metBy(const SessionsReport &report, Side side);
 
 // Why nobody is reached by this interface; "": somebody is, or it is not known
 [[nodiscard]] std::string whyCutOff(const SessionsReport &report, Side side);

@@ -15,11 +15,10 @@ using namespace std::chrono_literals;
 constexpr int bfdHops = 255; // no router was between (RFC 5881, section 5)
 
 // For a side that was not seen to work together with the other. Its sessions start with a packet a
-// second.
-constexpr Time grace = 3s;
-// For the active one where nobody is heard by it: a port of a host that has just started may come
-// up later than its other one, and if it does not, a port that stands by is no reason to hurry.
-constexpr Time longGrace = 1min;
+// second; a port of a host that has just started may come up later than its other one, and if it
+// does not, a port that stands by is no reason to hurry.
+constexpr std::array<Time, 2> graces{1min, 3s};
+constexpr Time grace = graces[1];
 
 // For how long it counts that an interface has met a port: the fabric may be another by then.
 constexpr Time meetingCounts = 10min;
@@ -58,7 +57,7 @@ void Sessions::watch(const Both<int> &interfaces, Time now)
             continue;
         sides_[side] = {.interface = interfaces[side]};
         for (std::size_t grade = 0; grade < grades.size(); ++grade)
-            sides_[side].coverage[grade].quiet = -graceOf(side, grade);
+            sides_[side].coverage[grade].quiet = -graces[grade];
         for (auto &one : sessions_)
             if (one.side == side) {
                 one.session.reset(now);
@@ -78,10 +77,6 @@ void Sessions::setActive(Side active)
     active_ = active;
     Time &quiet = sides_[active].coverage[serving].quiet;
     quiet = std::min(quiet, -std::max(stayFactor * alone(active, serving), stayAtLeast));
-    // Of one by which nobody was heard yet
-    for (const Side side : {Side::primary, Side::secondary})
-        if (Coverage &here = sides_[side].coverage[reaching]; here.quiet < Time{})
-            here.quiet = -graceOf(side, reaching);
 }
 
 // Peers have not heard this host for so long that their sessions may be down, some of them a
@@ -246,7 +241,7 @@ void Sessions::judge(std::size_t grade, Time now)
         // loses nothing by this.
         const bool isNew = there.any && !were[other(side)] && !isSettled(other(side), grade, now);
         if (isNew || !isJudged)
-            here.quiet = std::min(here.quiet, -graceOf(side, grade));
+            here.quiet = std::min(here.quiet, -graces[grade]);
         const bool otherAlone = isJudged && !here.any && there.any;
         const bool was = here.cutOff;
         here.cutOff = otherAlone && (was || here.quiet >= patience(side, grade));
@@ -275,11 +270,6 @@ bool Sessions::isSettled(Side side, std::size_t grade, Time now) const
     return std::ranges::any_of(sessions_, [=](const One &one) {
         return one.side == side && (one.session.*grades[grade])() && now - one.upAt >= grace;
     });
-}
-
-Time Sessions::graceOf(Side side, std::size_t grade) const
-{
-    return grade == reaching && side == active_ ? longGrace : grace;
 }
 
 // The interface that stands by must reach the identity of a peer only where it had met the port

@@ -123,7 +123,6 @@ class Sessions
     [[nodiscard]] static Grades gradesOf(const Session &session);
     [[nodiscard]] bool anyOfGrade(Side side, std::size_t grade) const;
     [[nodiscard]] bool isSettled(Side side, std::size_t grade, Time now) const;
-    [[nodiscard]] Time graceOf(Side side, std::size_t grade) const;
     [[nodiscard]] bool mustReach(Side side, std::size_t grade, Time when) const;
     [[nodiscard]] bool servesBy(Side side, std::size_t peer) const;
     [[nodiscard]] bool allOff(Side side) const;

@@ -12,14 +12,17 @@ void Targets::configure(TargetPolicy policy)
     for (auto &rounds : unanswered_.values)
         rounds = rounds > policy_.misses && !policy.addresses.empty() ? policy.misses + 1 : 0;
     policy_ = std::move(policy);
+    answered_ = {};
     next_ = {};
 }
 
 void Targets::watch(const Both<int> &interfaces)
 {
     for (const Side side : {Side::primary, Side::secondary})
-        if (interfaces[side] != interfaces_[side])
+        if (interfaces[side] != interfaces_[side]) {
             unanswered_[side] = 0;
+            answered_[side] = false;
+        }
     interfaces_ = interfaces;
 }
 
@@ -29,8 +32,10 @@ void Targets::heard(int interface, io::View from)
                              [&](const io::Bytes &one) { return std::ranges::equal(one, from); }))
         return;
     for (const Side side : {Side::primary, Side::secondary})
-        if (interface && interfaces_[side] == interface)
+        if (interface && interfaces_[side] == interface) {
             unanswered_[side] = 0;
+            answered_[side] = true;
+        }
 }
 
 std::optional<Time> Targets::next() const

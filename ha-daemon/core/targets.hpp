@@ -3,6 +3,7 @@
 // counts the rounds of questions that nobody has answered.
 #pragma once
 
+#include "ha-daemon/core/event.hpp"
 #include "ha-daemon/core/view.hpp"
 
 #include <optional>
@@ -41,11 +42,14 @@ class Targets
     // Why an interface counts as cut off; "": it has been answered, or not asked often
     // enough.
     [[nodiscard]] std::string whyBad(Side side) const;
+    // Since it was watched
+    [[nodiscard]] Met met(Side side) const { return answered_[side] ? Met::somebody : Met::nobody; }
 
   private:
     TargetPolicy policy_;
     Both<int> interfaces_;
     Both<unsigned> unanswered_; // rounds
+    Both<bool> answered_{};
     Time next_{};
 };
 

@@ -28,6 +28,7 @@ TEST(HaConfiguration, WhatAFileWithoutMoreAsksFor)
     EXPECT_TRUE(made.pairs[0].sessions.peers.empty());
     EXPECT_FALSE(made.policy.failback);
     EXPECT_TRUE(made.policy.announce);
+    EXPECT_FALSE(made.policyFor(made.pairs[0]).asks);
     EXPECT_TRUE(made.multicast);
     EXPECT_EQ(made.notify, "");
 }
@@ -58,6 +59,7 @@ TEST(HaConfiguration, SeveralPairsEachWithItsTargets)
     EXPECT_EQ(made.pairs[1].sessions.times.every, 20ms);
     EXPECT_EQ(made.pairs[1].sessions.times.multiplier, 5);
     EXPECT_EQ(made.policy.failback, Time(30s));
+    EXPECT_TRUE(made.policyFor(made.pairs[0]).asks);
     EXPECT_FALSE(made.multicast);
     EXPECT_EQ(made.notify, "/usr/local/sbin/moved");
 }

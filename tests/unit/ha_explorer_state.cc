@@ -19,7 +19,7 @@ struct PairProbe {
         for (const Side side : {Side::primary, Side::secondary})
             add(pair.health_[side].good(), now - pair.health_[side].since() < 1s,
                 std::min(pair.health_[side].failures(), 2u), pair.port_[side], pair.reach_[side],
-                pair.standbys_[side]);
+                static_cast<int>(pair.met_[side]));
         for (const auto &[key, attempts] : pair.attempts_)
             add(key.text(), std::min(attempts.count, 3u), attempts.error.empty(),
                 now < attempts.next);

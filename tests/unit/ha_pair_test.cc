@@ -353,15 +353,22 @@ TEST_F(HaPair, AnInterfaceThatReachesNobodyIsLeft)
 TEST_F(HaPair, AnInterfaceThatPeersHaveLeftIsGoneBackToOnlyAfterThem)
 {
     world.policy.failback = 5s;
+    world.policy.asks = true;
     world.start();
-    world.tell(ReachChanged{Side::primary, "only standby ports answer by BFD", true});
+    world.tell(ReachChanged{Side::primary, "only standby ports answer by BFD", Met::standbys});
     world.quiesce();
     ASSERT_EQ(world.active(), Side::secondary);
-    world.tell(ReachChanged{Side::primary, "", true});
+    world.tell(ReachChanged{Side::primary, "", Met::standbys});
     world.pass(60s);
     world.quiesce();
     EXPECT_EQ(world.active(), Side::secondary);
-    world.tell(ReachChanged{Side::secondary, "only standby ports answer by BFD", true});
+    // A cable there is pulled, and plugged again.
+    for (const Met met : {Met::nobody, Met::standbys}) {
+        world.tell(ReachChanged{Side::primary, "", met});
+        world.pass(60s);
+        EXPECT_EQ(world.pair->moveCount(), 1u);
+    }
+    world.tell(ReachChanged{Side::secondary, "only standby ports answer by BFD", Met::standbys});
     world.quiesce();
     EXPECT_EQ(world.active(), Side::primary);
 }
@@ -370,14 +377,36 @@ TEST_F(HaPair, AnInterfaceThatPeersHaveLeftIsGoneBackToOnlyAfterThem)
 TEST_F(HaPair, AnInterfaceThatReachesThePeerAgainIsGoneBackTo)
 {
     world.policy.failback = 5s;
+    world.policy.asks = true;
     world.start();
-    world.tell(ReachChanged{Side::primary, "only standby ports answer by BFD", true});
+    world.tell(ReachChanged{Side::primary, "only standby ports answer by BFD", Met::standbys});
     world.quiesce();
     ASSERT_EQ(world.active(), Side::secondary);
-    world.tell(ReachChanged{Side::primary, "", false});
+    world.tell(ReachChanged{Side::primary, "", Met::somebody});
     world.pass(4s);
     EXPECT_EQ(world.active(), Side::secondary);
     world.pass(2s);
+    EXPECT_EQ(world.active(), Side::primary);
+}
+
+// Neither after a start, nor while its peer is away: it is not known whether it reaches anybody.
+TEST_F(HaPair, NothingFailsBackToAnInterfaceByWhichNobodyAnswers)
+{
+    world.policy.failback = 0s;
+    world.policy.asks = true;
+    world.start();
+    cut(Side::primary);
+    world.tell(ReachChanged{Side::secondary, "", Met::somebody});
+    world.kill();
+    mend(Side::primary);
+    world.start();
+    world.tell(ReachChanged{Side::secondary, "", Met::somebody});
+    world.quiesce();
+    EXPECT_EQ(world.active(), Side::secondary);
+    world.tell(ReachChanged{Side::secondary, "", Met::nobody});
+    world.quiesce();
+    EXPECT_EQ(world.active(), Side::secondary);
+    world.tell(ReachChanged{Side::primary, "", Met::standbys});
     EXPECT_EQ(world.active(), Side::primary);
 }
 

@@ -276,6 +276,36 @@ TEST_F(HaRoster, OneThatReachesNobodyIsTriedAgainWithoutTheIdentity)
     EXPECT_EQ(world.roster->pair().moveCount(), 2u);
 }
 
+// Nor one whose port has failed, and came back with a link that leads nowhere. It takes a while
+// until it is known.
+TEST_F(HaRoster, OneThatComesBackIsTriedWithoutTheIdentity)
+{
+    constexpr Time known = 15s;
+    world.policy.failback = 0s;
+    world.policy.asks = true;
+    world.roster->configure(world.policy);
+    for (const Side side : {ib1, ib2})
+        world.met[side] = Met::somebody;
+    fail(ib0);
+    world.quiesce();
+    expectPair(ib1, ib2);
+    mend(ib0);
+    Time since = world.now;
+    for (const Time end = world.now + 30min; world.now < end; world.pass(1s)) {
+        if (world.standby() != ib0)
+            since = world.now;
+        world.reach[ib0] = world.now < since + known ? "" : "nobody answers by BFD";
+        world.tellReach();
+        ASSERT_EQ(world.active(), ib1) << (world.now - since) / 1s;
+    }
+    EXPECT_GE(saidAbout(Topic::replaced), 3u) << "nobody asks by it";
+    world.reach[ib0] = "";
+    world.met[ib0] = Met::somebody;
+    for (const Time end = world.now + 10min; world.now < end; world.pass(1s))
+        world.tellReach();
+    expectPair(ib0, ib1);
+}
+
 TEST_F(HaRoster, OneInAnotherVrfDoesNotStandBy)
 {
     world.kernel.side[ib2].vrf = "red";

@@ -18,6 +18,7 @@ class RosterWorld
   public:
     FakeKernel kernel{3};
     Each<std::string> reach{std::vector<std::string>(3)}; // why nobody is reached by it
+    Each<Met> met{std::vector<Met>(3)};
     std::optional<Roster> roster;
     std::string saved; // the journal
     Policy policy;
@@ -138,7 +139,8 @@ class RosterWorld
     {
         for (const Side side : {Side::primary, Side::secondary})
             if (roster)
-                tell(ReachChanged{side, reach[sideNamed(roster->name(side))]});
+                tell(ReachChanged{side, reach[sideNamed(roster->name(side))],
+                                  met[sideNamed(roster->name(side))]});
     }
 
     [[nodiscard]] Side active() const { return sideNamed(roster->name(roster->pair().active())); }

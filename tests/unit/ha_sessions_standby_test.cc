@@ -34,14 +34,6 @@ class HaSessionsStandby : public SessionsWorld
     }
 };
 
-TEST_F(HaSessionsStandby, OneThatHasHeardNobodyIsCutOffSoon)
-{
-    hosts[0].sessions.setActive(Side::secondary);
-    loseAt(0, Side::primary, true, true);
-    run(7s);
-    EXPECT_TRUE(hosts[0].sessions.isCutOff(Side::primary));
-}
-
 TEST_F(HaSessionsStandby, OneThatWasLeftWithoutASessionStaysCutOff)
 {
     loseAt(0, Side::primary, true, true);

@@ -57,6 +57,16 @@ TEST_F(HaTargets, OneAnswerDoesForItsInterface)
     EXPECT_TRUE(bad(Side::secondary));
 }
 
+TEST_F(HaTargets, WhoHasAnsweredCountsForThisInterfaceAlone)
+{
+    EXPECT_EQ(targets.met(Side::primary), Met::nobody) << "nobody was asked";
+    targets.heard(ib0, another);
+    EXPECT_EQ(targets.met(Side::primary), Met::somebody);
+    EXPECT_EQ(targets.met(Side::secondary), Met::nobody);
+    targets.watch({{9, ib1}});
+    EXPECT_EQ(targets.met(Side::primary), Met::nobody) << "by the one before";
+}
+
 TEST_F(HaTargets, AnswersOfOthersAndElsewhereDoNotCount)
 {
     silence(3);
