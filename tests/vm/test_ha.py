@@ -173,6 +173,16 @@ def clear(lab):
     lab.fault("clear")
 
 
+def lose(way):
+    """h2's first interface loses what comes in, or what goes out, and nothing says so."""
+    return lambda lab, *_: lab.sh("h2", "tc qdisc add dev ib0 clsact && "
+                                  f"tc filter add dev ib0 {way} matchall action drop")
+
+
+def lose_no_more(lab):
+    lab.run("h2", "tc", "qdisc", "delete", "dev", "ib0", "clsact")
+
+
 def add_devices(lab, *ports):
     for port in ports:
         lab.run("h2", "rdma", "link", "add", f"sib{port}", "type", "sib", "netdev", f"eth{port + 1}")
@@ -273,6 +283,8 @@ CAUSES = [
           options=("--target", ipv4("h1"), "--target-every", 200)),
     Cause("port silent", fault("drop", "h2:1", "100%", "--packets", ha_silent.KINDS), clear,
           probed=True),
+    Cause("port deaf", lose("ingress"), lose_no_more, probed=True),
+    Cause("port mute", lose("egress"), lose_no_more, probed=True),
     Cause("switches parted, probed", part_switches, clear, on=NOBODY, probed=True),
     Cause("SM handed over", hand_over_sm, sm_as_before),
     Cause("device deleted", command("rdma", "link", "del", "sib0"), lambda lab: add_devices(lab, 0)),
