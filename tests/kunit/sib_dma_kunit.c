@@ -230,7 +230,7 @@ static void stale(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, at(w, next, LEN, DMA_TO_DEVICE));
 }
 
-/* Mappings have a gap between them, also where all slots have been used and the first one follows */
+/* Mappings have a gap between them, also where the first slot follows the last one */
 static void gaps(struct kunit *test)
 {
 	struct world *w = test->priv;
