@@ -272,8 +272,8 @@ bool Sessions::isSettled(Side side, std::size_t grade, Time now) const
     });
 }
 
-// The interface that stands by must reach the identity of a peer only where it had met the port
-// that has it not long before @when, as it was still believed or is now.
+// The interface that stands by must reach the identity of a peer only where it had lately met the
+// port that has it. @when: now, or for one that is cut off, when that began
 bool Sessions::mustReach(Side side, std::size_t grade, Time when) const
 {
     if (grade != serving || side == active_)

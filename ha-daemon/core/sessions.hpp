@@ -105,7 +105,7 @@ class Sessions
     struct Coverage {
         bool any = false; // some session is of this grade
         bool cutOff = false;
-        Time cutOffAt{}; // when it was last not
+        Time cutOffAt{}; // since when; if it is not, when it was judged last
         Time heardAt{};  // by such a session, last
         Time quiet{};    // for how long the other side alone was heard
     };

@@ -25,6 +25,16 @@ class HaPair : public testing::Test
             world.kernel.give(Side::primary, one);
         world.kernel.give(Side::primary, item(Kind::peer, "10.0.0.2"));
     }
+    // With failback after 5 s: the pair has moved to where the identities of its peers are.
+    void followPeers()
+    {
+        world.policy.failback = 5s;
+        world.policy.asks = true;
+        world.start();
+        world.tell(ReachChanged{Side::primary, "only standby ports answer by BFD", Met::standbys});
+        world.quiesce();
+        ASSERT_EQ(world.active(), Side::secondary);
+    }
     void cut(Side side)
     {
         world.kernel.side[side].carrier = false;
@@ -352,12 +362,7 @@ TEST_F(HaPair, AnInterfaceThatReachesNobodyIsLeft)
 // Peers have been switched by hand, and would have to come back.
 TEST_F(HaPair, AnInterfaceThatPeersHaveLeftIsGoneBackToOnlyAfterThem)
 {
-    world.policy.failback = 5s;
-    world.policy.asks = true;
-    world.start();
-    world.tell(ReachChanged{Side::primary, "only standby ports answer by BFD", Met::standbys});
-    world.quiesce();
-    ASSERT_EQ(world.active(), Side::secondary);
+    followPeers();
     world.tell(ReachChanged{Side::primary, "", Met::standbys});
     world.pass(60s);
     world.quiesce();
@@ -376,12 +381,7 @@ TEST_F(HaPair, AnInterfaceThatPeersHaveLeftIsGoneBackToOnlyAfterThem)
 // Switches had lost each other, and the peer was where it is all the time.
 TEST_F(HaPair, AnInterfaceThatReachesThePeerAgainIsGoneBackTo)
 {
-    world.policy.failback = 5s;
-    world.policy.asks = true;
-    world.start();
-    world.tell(ReachChanged{Side::primary, "only standby ports answer by BFD", Met::standbys});
-    world.quiesce();
-    ASSERT_EQ(world.active(), Side::secondary);
+    followPeers();
     world.tell(ReachChanged{Side::primary, "", Met::somebody});
     world.pass(4s);
     EXPECT_EQ(world.active(), Side::secondary);
