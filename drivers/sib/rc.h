@@ -307,6 +307,7 @@ void sib_rc_response(struct sib_rc *rc, const struct sib_pkt *pkt, const void *p
 
 /* rc_resp.c */
 void sib_rc_request(struct sib_rc *rc, const struct sib_pkt *pkt, const void *payload);
+void sib_rc_resp_end(struct sib_rc *rc);
 
 /* Between the parts */
 int sib_rc_resp_run(struct sib_rc *rc, int budget);

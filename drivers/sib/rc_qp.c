@@ -240,7 +240,7 @@ int sib_rc_create(struct sib_qp *qp)
 /**
  * sib_rc_destroy - take it away again
  * @qp: QP of any service that the port context does not find any more; port->lock
- *	is held
+ *	is held; what that sends leaves when the port context runs
  */
 void sib_rc_destroy(struct sib_qp *qp)
 {
@@ -249,6 +249,7 @@ void sib_rc_destroy(struct sib_qp *qp)
 	if (!qp->rc)
 		return;
 	r = qp->rc;
+	sib_rc_resp_end(&r->rc);
 	sib_rc_timer_stop(qp_to_port(qp), &r->timed);
 	qp->rc = NULL;
 	kfree(r);
@@ -283,6 +284,7 @@ void sib_rc_modified(struct sib_port *port, struct sib_qp *qp, enum ib_qp_state 
 
 	lockdep_assert_held(&port->lock);
 	if (state == IB_QPS_RESET || state == IB_QPS_INIT || state == IB_QPS_ERR) {
+		sib_rc_resp_end(&r->rc);
 		sib_rc_reset(&r->rc);
 	} else {
 		configure(qp);

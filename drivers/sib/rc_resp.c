@@ -572,6 +572,21 @@ static int send_ack(struct sib_rc *rc)
 }
 
 /**
+ * sib_rc_resp_end - acknowledge what was executed, while the QP is still there
+ * @rc: the QP, about to lose its state
+ *
+ * The consumer may have seen a request complete, and take the QP away, before it was the QP's
+ * turn to acknowledge the request; the peer would send it again until its retries are used up.
+ * What cannot be sent at once is lost, as a packet may be.
+ */
+void sib_rc_resp_end(struct sib_rc *rc)
+{
+	/* An ACK would also stand for answers that have not been sent (IBA vol. 1, 9.7.5.1). */
+	if (rc->resp.ack_due && !rc->resp.todo && !rc->resp.nak_due)
+		send_ack(rc);
+}
+
+/**
  * sib_rc_resp_run - send what the responder has to say
  * @rc: the QP
  * @budget: packets at most

@@ -215,6 +215,32 @@ static void one_ack_for_many(struct kunit *test)
 	expect_aeth(e, at(19), UNLIMITED, 20);
 }
 
+/* The QP goes before it was its turn to acknowledge what its consumer has seen complete. */
+static void acknowledged_at_the_end(struct kunit *test)
+{
+	struct end *e = start_end(test);
+	struct sib_pkt pkt = request(SIB_OP_SEND_ONLY, at(0), 3);
+
+	post_recv(e, 0, 16);
+	give(e, &pkt);
+	KUNIT_EXPECT_EQ(test, e->receives, 1U);
+	sib_rc_resp_end(&e->rc);
+	expect_aeth(e, at(0), UNLIMITED, 1);
+	/* once, and not in the place of another answer */
+	sib_rc_resp_end(&e->rc);
+	expect_nothing(e);
+	post_recv(e, 0, 16);
+	ask_read(e, at(1), 0, 16);
+	pkt.psn = at(2);
+	give(e, &pkt);
+	KUNIT_EXPECT_EQ(test, e->receives, 2U);
+	sib_rc_resp_end(&e->rc);
+	KUNIT_EXPECT_TRUE(test, list_empty(&e->out));
+	sib_rc_reset(&e->rc);
+	sib_rc_resp_end(&e->rc);
+	expect_nothing(e);
+}
+
 static void duplicates(struct kunit *test)
 {
 	struct end *e = start_end(test);
@@ -461,6 +487,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(gaps),
 	KUNIT_CASE(reordered_in_a_batch),
 	KUNIT_CASE(one_ack_for_many),
+	KUNIT_CASE(acknowledged_at_the_end),
 	KUNIT_CASE(duplicates),
 	KUNIT_CASE_PARAM(wrong_sequence, wrongs_gen_params),
 	KUNIT_CASE(too_long_for_the_receive),
