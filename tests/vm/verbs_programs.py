@@ -24,6 +24,7 @@ class Program:
     refuses: both ends must end with an error and the client print this
     smoke:   belongs to the few that are run every time
     endless: the server does not end by itself
+    newer:   (text of its usage, the Program to be run in its place where `COMMAND -h` says that)
     """
 
     server: str
@@ -33,11 +34,12 @@ class Program:
     refuses: str = ""
     smoke: bool = False
     endless: bool = False
+    newer: tuple = ()
 
     @property
     def name(self):
         """The command as the table shows it."""
-        return re.sub(r" (-[adbs] )?{\w+}\S*| -F", "", self.client)
+        return re.sub(r" (-[adbsC] )?{\w+}\S*| -F", "", self.client)
 
 
 def pingpong(command, **more):
@@ -92,7 +94,7 @@ SEND = [
     perftest("ib_send_bw -n 100 -c UC"),
     perftest("ib_send_bw -n 100 -c UD -s 2048"),
     perftest("ib_send_bw -n 100 -c UD -s 4096 -e -q 4"),
-    perftest("ib_send_bw --odp", refuses="Send is not supported for RC"),
+    perftest("ib_send_bw --odp", refuses="Send is not supported for RC|On-Demand Paging"),
     perftest("ib_send_bw -c XRC", refuses="XRC|xrc"),
     perftest_cm("ib_send_bw -n 100 -R"),
     perftest_cm("ib_send_bw -n 100 -c UD -s 1024 -R"),
@@ -131,6 +133,11 @@ LATENCY = [
     perftest_cm("ib_send_lat -n 50 -R"),
 ]
 
+# rdma-core 65 and later: the server listens by TCP as well, and both ends end by themselves.
+CMTIME_OF_PEERS = Program("cmtime -L -b {server} -C {server} -c 50",
+                          "cmtime -b {client} -C {server} -c 50", "tcp 7471",
+                          says="disconnect", smoke=True)
+
 CM = [
     cm("rping -s -a {server} -C 50 -V -S 4000", "rping -c -a {server} -C 50 -V -S 4000",
        7174, smoke=True),
@@ -144,7 +151,8 @@ CM = [
     Program("stdbuf -oL mckey -m 239.7.7.7 -b {server} -C 20",
             "mckey -s -m 239.7.7.7 -b {client} -C 20", "says receiving data transfers",
             says="return status 0", smoke=True),
-    cm("cmtime -c 50", "cmtime -s {server} -c 50", says="disconnect", smoke=True, endless=True),
+    cm("cmtime -c 50", "cmtime -s {server} -c 50", says="disconnect", smoke=True, endless=True,
+       newer=("controller", CMTIME_OF_PEERS)),
     cm("rstream -T v -I 10 -C 10 -S 65536", "rstream -s {server} -T v -I 10 -C 10 -S 65536",
        says=r"64k", smoke=True),
     cm("rstream -T v -S all -I 20", "rstream -s {server} -T v -S all -I 20", says=r"\d+m"),

@@ -76,7 +76,7 @@ def _wait_ready(lab, place, program, server):
 
 def _client(lab, place, program):
     words = place.words(program.client, 1)
-    if not program.ready.startswith("tcp"):
+    if "{tcp}" not in program.client:
         words = [*place.prefix, *words]
     return lab.run(place.hosts[1], "timeout", stretched(SECONDS), *words, check=False,
                    timeout=SECONDS + 20)
@@ -98,8 +98,18 @@ def _judge(program, client, server):
     assert not TROUBLE.search(said + server.out + server.err), both
 
 
+def _of_this_release(lab, place, program):
+    """The program, or the one in its place where the hosts' release has other options."""
+    if not program.newer:
+        return program
+    text, newer = program.newer
+    usage = lab.run(place.hosts[1], program.client.split()[0], "-h", check=False)
+    return newer if text in usage.out + usage.err else program
+
+
 def run(lab, place, program):
     """Run a program once; AssertionError if it did not do what it must."""
+    program = _of_this_release(lab, place, program)
     if not program.server:
         _judge(program, _client(lab, place, program), None)
         return
