@@ -44,10 +44,12 @@ exec {loader} --library-path {libraries}:/{host} "$0.elf" "$@"
 
 
 def _mirror(is_security):
-    """Where apt has Debian's packages from."""
-    words = ["apt-get", "indextargets", "--format", "$(REPO_URI)"]
+    """Where apt has Debian's packages from. A mirror has security updates beside the rest."""
+    uris = debian.run(["apt-get", "indextargets", "--format", "$(REPO_URI)"]).split()
+    if is_security:
+        uris += [re.sub(r"/debian/?$", "/debian-security/", uri) for uri in uris]
     ours = r"/debian-security/?$" if is_security else r"/debian/?$"
-    found = next((uri for uri in debian.run(words).split() if re.search(ours, uri)), None)
+    found = next((uri for uri in uris if re.search(ours, uri)), None)
     if found is None:
         raise LabError("apt has no packages of Debian's here, or no lists of them (apt-get update)", 1)
     return found

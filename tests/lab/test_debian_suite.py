@@ -214,6 +214,15 @@ def test_a_mirror_is_the_one_that_apt_has(apt):
         fetch("sid")
 
 
+def test_security_updates_where_apt_has_none(apt, tmp_path):
+    """sid has no suite of its own for them."""
+    apt.mirrors = "http://deb.debian.org/debian/\n"
+    debian_suite.Apt("bookworm-security", tmp_path)
+    assert [line.split()[2:4] for line in (tmp_path / "apt/sources.list").read_text().splitlines()] == [
+        ["http://deb.debian.org/debian/", "bookworm"],
+        ["http://deb.debian.org/debian-security/", "bookworm-security"]]
+
+
 @pytest.mark.usefixtures("apt")
 def test_headers_that_are_not_here():
     with pytest.raises(LabError, match="debian-kernel get sid"):
