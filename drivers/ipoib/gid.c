@@ -65,12 +65,26 @@ union ib_gid ipoib_gid_now(const struct ipoib_intf *intf)
 	return gid;
 }
 
+/* A child goes on having its parent's GUID, unless another was chosen for it. */
+static void children_choose(struct ipoib_intf *parent, __be64 before)
+{
+	struct ipoib_intf *child;
+
+	list_for_each_entry(child, &parent->hca->intfs, list) {
+		if (child->parent != parent || child->guid != before)
+			continue;
+		WRITE_ONCE(child->guid, parent->guid);
+		ipoib_flush(child, IPOIB_FLUSH_NORMAL);
+	}
+}
+
 /**
  * ipoib_gid_choose - ndo_set_mac_address
  * @dev: interface
  * @addr: sockaddr with a hardware address
  *
- * Control drops what the old GID is part of; peers are told of the new address.
+ * Control drops what the old GID is part of; peers are told of the new address. Children
+ * follow, by their own control.
  *
  * Context: rtnl.
  * Return: 0, -EINVAL if more than the GUID differs from the address there is, or
@@ -81,6 +95,7 @@ int ipoib_gid_choose(struct net_device *dev, void *addr)
 	const u8 *wanted = ((struct sockaddr_storage *)addr)->__data;
 	struct ipoib_intf *intf = ipoib_priv(dev);
 	union ib_gid gid = ipoib_hwaddr_gid(wanted);
+	__be64 before = intf->guid;
 
 	ASSERT_RTNL();
 	if (memcmp(dev->dev_addr, wanted,
@@ -98,5 +113,6 @@ int ipoib_gid_choose(struct net_device *dev, void *addr)
 	dev_addr_mod(dev, 0, wanted, dev->addr_len);
 	intf->announcements = IPOIB_ANNOUNCEMENTS;
 	ipoib_flush(intf, IPOIB_FLUSH_NORMAL);
+	children_choose(intf, before);
 	return 0;
 }

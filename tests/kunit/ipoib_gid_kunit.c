@@ -23,6 +23,8 @@ static bool no_hca;
 static unsigned int flushes;
 static struct net_device *dev;
 static struct ipoib_intf *intf;
+static struct ipoib_hca hca;
+static struct ipoib_intf child;
 
 static int fake_query_gid(struct ib_device *ca, u32 port, int index, union ib_gid *gid)
 {
@@ -93,10 +95,10 @@ static void another_of_the_port(struct kunit *test)
 	expect_used(test, gids[1]);
 	in_address = ipoib_hwaddr_gid(dev->dev_addr);
 	KUNIT_EXPECT_EQ(test, memcmp(&in_address, &gids[1], sizeof(in_address)), 0);
-	KUNIT_EXPECT_EQ(test, flushes, 1U);
+	KUNIT_EXPECT_EQ(test, flushes, 2U);	/* its own and a child's */
 	KUNIT_EXPECT_EQ(test, intf->announcements, (unsigned int)IPOIB_ANNOUNCEMENTS);
 	KUNIT_EXPECT_EQ(test, choose(IPOIB_HWADDR_RC, 0x77, gids[1]), 0);
-	KUNIT_EXPECT_EQ(test, flushes, 1U);
+	KUNIT_EXPECT_EQ(test, flushes, 2U);
 }
 
 static void what_is_refused(struct kunit *test)
@@ -123,6 +125,29 @@ static void one_that_comes_and_goes(struct kunit *test)
 	expect_used(test, chosen);
 }
 
+static void children_follow(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, choose(IPOIB_HWADDR_RC, 0x77, gids[1]), 0);
+	KUNIT_EXPECT_EQ(test, child.guid, gids[1].global.interface_id);
+	KUNIT_EXPECT_EQ(test, flushes, 2U);
+	KUNIT_EXPECT_EQ(test, choose(IPOIB_HWADDR_RC, 0x77, gids[0]), 0);
+	KUNIT_EXPECT_EQ(test, child.guid, gids[0].global.interface_id);
+	KUNIT_EXPECT_EQ(test, flushes, 4U);
+}
+
+static void children_with_a_guid_of_their_own(struct kunit *test)
+{
+	child.guid = cpu_to_be64(7);
+	KUNIT_EXPECT_EQ(test, choose(IPOIB_HWADDR_RC, 0x77, gids[1]), 0);
+	KUNIT_EXPECT_EQ(test, child.guid, cpu_to_be64(7));
+	KUNIT_EXPECT_EQ(test, flushes, 1U);
+	/* of another parent */
+	child.guid = intf->guid;
+	child.parent = NULL;
+	KUNIT_EXPECT_EQ(test, choose(IPOIB_HWADDR_RC, 0x77, gids[0]), 0);
+	KUNIT_EXPECT_EQ(test, child.guid, gids[1].global.interface_id);
+}
+
 static int setup(struct kunit *test)
 {
 	u8 address[INFINIBAND_ALEN];
@@ -131,6 +156,11 @@ static int setup(struct kunit *test)
 	if (!intf)
 		return -ENOMEM;
 	dev = intf->dev;
+	INIT_LIST_HEAD(&hca.intfs);
+	intf->hca = &hca;
+	list_add_tail(&intf->list, &hca.intfs);
+	child = (struct ipoib_intf) { .parent = intf };
+	list_add_tail(&child.list, &hca.intfs);
 	no_hca = false;
 	flushes = 0;
 	gids[0] = gid_of(0xfe80, 1);
@@ -152,6 +182,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(another_of_the_port),
 	KUNIT_CASE(what_is_refused),
 	KUNIT_CASE(one_that_comes_and_goes),
+	KUNIT_CASE(children_follow),
+	KUNIT_CASE(children_with_a_guid_of_their_own),
 	{}
 };
 
