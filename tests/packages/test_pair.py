@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-"""ipoib-ha of openib.conf: in a VRF, with another pair than before, and removed.
+"""ipoib-ha of openib.conf: in a VRF, stopped for a while, with another pair than before, and removed.
 
 What removes it comes through a session over ib0.
 """
@@ -10,7 +10,7 @@ import pytest
 
 from pair import CONF, HA_LINES, pair_of, write
 
-ADDRESS, PEER = "10.9.0.1", "10.9.0.2"
+ADDRESS, PEER, OTHER = "10.9.0.1", "10.9.0.2", "10.9.0.3"
 FAR = "192.0.2.0/24"
 TABLE = 10
 WHERE = f"$(ip -4 -o addr show to {ADDRESS} | awk '{{ print $2 }}')"
@@ -54,6 +54,41 @@ def test_vrf(guest):
     guest.wait(f"[[ {WHERE} = ib0 ]]", 60)
     routes_by(guest, "ib0")
     guest.run(f"ip route del {FAR} via {PEER} dev ib0 vrf red; ip link delete red")
+
+
+def test_addresses_moved_while_it_was_stopped(guest):
+    """What is seen at the start counts, not what was noted at the end."""
+    has_the_address(guest)
+    guest.run("ipoib-ha switch")
+    guest.wait(f"[[ {WHERE} = ib1 ]]", 60)
+    guest.run("systemctl stop ipoib-ha")
+    guest.run(f"ip addr del {ADDRESS}/24 dev ib1; ip addr add {ADDRESS}/24 dev ib0")
+    guest.run("systemctl start ipoib-ha")
+    guest.wait("ipoib-ha status | grep -q '^ib0 *active'", 60)
+    guest.run("ip link set cable0 down")
+    guest.wait(f"[[ {WHERE} = ib1 ]]", 60)
+    guest.run("ip link set cable0 up")
+    guest.wait("ipoib-ha status", 60)
+
+
+def test_another_interface_than_when_it_was_stopped(guest):
+    """The HCA was made again meanwhile, with another address: the former may be a peer's by now."""
+    has_the_address(guest)
+    guest.run("systemctl stop ipoib-ha")
+    guest.run("rdma link delete sib0; rdma link add sib0 type sib netdev cable0")
+    guest.run(f"ip addr add {OTHER}/24 dev ib0; ip link set ib0 up")
+    guest.wait("grep -q 1 /sys/class/net/ib0/carrier", 120)
+    guest.run("systemctl start ipoib-ha")
+    guest.wait(f"ipoib-ha status | grep -qF {OTHER}", 60)
+    guest.wait("ipoib-ha status", 60)
+    assert not guest.read(f"ip -4 -o addr show to {ADDRESS}")
+    guest.run("ip link set cable0 down")
+    guest.wait(f"[[ $(ip -4 -o addr show to {OTHER}) = *' ib1 '* ]]", 60)
+    assert not guest.read(f"ip -4 -o addr show to {ADDRESS}")
+    guest.run("ip link set cable0 up")
+    guest.wait("ipoib-ha status", 60)
+    guest.run(f"ip addr del {OTHER}/24 dev ib1")
+    guest.wait(f"! ipoib-ha status | grep -qF {OTHER}", 20)
 
 
 def interfaces(guest):

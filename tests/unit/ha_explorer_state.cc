@@ -15,7 +15,8 @@ struct PairProbe {
         const auto add = [&](const auto &...values) { ((out += text(values), out += ' '), ...); };
         add(static_cast<int>(pair.phase_), pair.active_, pair.busy_, pair.turns_, pair.addressed_,
             pair.held_, pair.followed_, pair.waiting_, pair.untold_, pair.telling_,
-            !!pair.announceAt_, !!pair.decideAt_, pair.guards_.size(), pair.journal_.has_value());
+            pair.announcements_, !!pair.announceAt_, !!pair.decideAt_, pair.guards_.size(),
+            pair.journal_.has_value());
         for (const Side side : {Side::primary, Side::secondary})
             add(pair.health_[side].good(), now - pair.health_[side].since() < 1s,
                 std::min(pair.health_[side].failures(), 2u), pair.port_[side], pair.reach_[side],
