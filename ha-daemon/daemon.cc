@@ -5,6 +5,7 @@
 #include "ha-daemon/linux/pieces.hpp"
 #include "ha-daemon/linux/priority.hpp"
 #include "ha-daemon/linux/reporter.hpp"
+#include "ha-daemon/report.hpp"
 
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
@@ -519,7 +520,7 @@ void Daemon::say(const Managed &one, const Say &what)
 {
     if (what.severity == Severity::debug && !options_.verbose)
         return;
-    said_.emplace_back(one.names, what);
+    said_.emplace_back(one.names, what, std::chrono::system_clock::now());
 }
 
 void Daemon::sayAll(Severity severity, const std::string &text)
@@ -530,12 +531,9 @@ void Daemon::sayAll(Severity severity, const std::string &text)
 
 void Daemon::speak()
 {
-    for (const auto &[names, what] : std::exchange(said_, {})) {
+    for (const auto &[names, what, at] : std::exchange(said_, {})) {
         report(names, what);
-        const nlohmann::json line = {{"primary", names[Side::primary]},
-                                     {"secondary", names[Side::secondary]},
-                                     {"text", what.text}};
-        control_->tell(lineOf(line));
+        control_->tell(lineOf(reportDocument(names, what, at)));
     }
 }
 

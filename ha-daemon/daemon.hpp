@@ -132,7 +132,7 @@ class Daemon
     std::list<Managed> pairs_;
     // What is to be said once everything has been done, and of which pair: nothing waits
     // for those who listen.
-    std::vector<std::pair<Names, Say>> said_;
+    std::vector<std::tuple<Names, Say, std::chrono::system_clock::time_point>> said_;
     Time at_{}; // when the kernel spoke last
     bool linksChanged_ = false;
     std::optional<Time> lookAt_; // for changes that can wait a moment

@@ -2,9 +2,14 @@
 #include "ha-daemon/report.hpp"
 
 #include "ha-daemon/configuration.hpp"
+#include "ha-daemon/document.hpp"
 
-#include <fmt/format.h>
+#include <fmt/chrono.h>
+#include <nlohmann/json.hpp>
 #include <syslog.h>
+
+#include <algorithm>
+#include <cctype>
 
 namespace openipoib::ha
 {
@@ -37,6 +42,50 @@ std::string_view messageId(Topic topic)
         return "438d2005477a43218e94c2c01f22e81a";
     }
     return {};
+}
+
+std::string_view eventOf(Topic topic)
+{
+    switch (topic) {
+    case Topic::other:
+        break;
+    case Topic::started:
+        return "started";
+    case Topic::failed:
+        return "failed";
+    case Topic::works:
+        return "works";
+    case Topic::moving:
+        return "moving";
+    case Topic::moved:
+        return "moved";
+    case Topic::stays:
+        return "stays";
+    case Topic::unswitched:
+        return "unswitched";
+    case Topic::replaced:
+        return "replaced";
+    case Topic::managed:
+        return "managed";
+    case Topic::refused:
+        return "refused";
+    }
+    return "other";
+}
+
+std::string_view textOf(Severity severity)
+{
+    switch (severity) {
+    case Severity::debug:
+        return "debug";
+    case Severity::info:
+        break;
+    case Severity::notice:
+        return "notice";
+    case Severity::warning:
+        return "warning";
+    }
+    return "info";
 }
 
 int priorityOf(Severity severity)
@@ -73,6 +122,29 @@ std::vector<std::string> reportFields(const Both<std::string> &names, const Say 
     for (const auto &[name, value] : what.facts)
         fields.push_back(fmt::format("{}={}", name, value));
     return fields;
+}
+
+nlohmann::json reportDocument(const Both<std::string> &names, const Say &what,
+                              std::chrono::system_clock::time_point at)
+{
+    using namespace std::chrono;
+    const auto milliseconds = floor<std::chrono::milliseconds>(at.time_since_epoch());
+    nlohmann::json facts = nlohmann::json::object();
+    for (auto [name, value] : what.facts) {
+        std::ranges::transform(name, name.begin(),
+                               [](unsigned char letter) { return std::tolower(letter); });
+        facts[name] = value;
+    }
+    return {{"version", documentVersion},
+            {"time", fmt::format("{:%FT%T}.{:03}Z", fmt::gmtime(system_clock::to_time_t(at)),
+                                 milliseconds.count() % 1000)},
+            {"severity", textOf(what.severity)},
+            {"event", eventOf(what.topic)},
+            {"pair", nameOf(names)},
+            {"primary", names[Side::primary]},
+            {"secondary", names[Side::secondary]},
+            {"text", what.text},
+            {"facts", std::move(facts)}};
 }
 
 } // namespace openipoib::ha

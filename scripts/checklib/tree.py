@@ -14,7 +14,8 @@ SPDX = "SPDX-License-Identifier: GPL-2.0-only OR MIT"
 # Texts that carry no licence line: .reuse/dep5 covers them.
 NO_SPDX_LINE = ("LICENSES/", ".reuse/", "CHANGELOG.md", "VERSION",
                 ".gitignore", ".editorconfig", "debian/changelog", "debian/copyright",
-                "debian/source/format", "docs/man/", "docs/ipoib-ha.schema.json")
+                "debian/source/format", "docs/man/", "docs/ipoib-ha.schema.json",
+                "docs/ipoib-ha-monitor.schema.json")
 
 
 @cache

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 // Documents as the daemon answers them, of pairs in as many states as there are members to see:
-// one a line, {"name": ..., "document": ...}. For check-ha-schema.
+// one a line, {"name": ..., "document": ...}. With the argument monitor, what it says to those who
+// listen. For check-ha-schema.
 #include "ha-daemon/document.hpp"
+#include "ha-daemon/report.hpp"
 #include "ha-daemon/session_document.hpp"
 #include "ha_roster_world.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <iostream>
+#include <string_view>
 
 namespace openipoib::ha
 {
@@ -126,11 +129,45 @@ void printAll()
     print("not switched", json::array({of(refused, outcome)}));
 }
 
+// One of each event that a pair of two has, and of a replaced standby.
+void printSaid()
+{
+    World world = started();
+    fail(world, Side::primary);
+    world.kernel.refused.insert("ib0: add route 192.0.2.0/24 table 254 priority 0");
+    world.kernel.port[Side::primary] = "";
+    world.announcePort(Side::primary);
+    world.quiesce();
+    world.tell(SwitchAsked{});
+    world.quiesce();
+    fail(world, Side::secondary);
+    world.tell(SwitchAsked{});
+    fail(world, Side::primary);
+    RosterWorld more;
+    more.kernel.give(ib0, item(Kind::address4, "10.0.0.1/24"));
+    more.roster.emplace(std::vector<std::string>{"ib0", "ib1", "ib2"}, more.policy, std::nullopt);
+    more.start();
+    more.quiesce();
+    more.fail(ib1);
+    more.quiesce();
+    std::vector<Say> said = world.said;
+    said.insert(said.end(), more.said.begin(), more.said.end());
+    const auto at = std::chrono::system_clock::time_point(std::chrono::milliseconds(1767225600007));
+    for (const auto &one : said)
+        std::cout << json{{"name", one.text},
+                          {"document", reportDocument({{"ib0", "ib1"}}, one, at)}}
+                         .dump()
+                  << '\n';
+}
+
 } // namespace
 } // namespace openipoib::ha
 
-int main()
+int main(int argc, char **argv)
 {
-    openipoib::ha::printAll();
+    if (argc > 1 && std::string_view(argv[1]) == "monitor")
+        openipoib::ha::printSaid();
+    else
+        openipoib::ha::printAll();
     return testing::UnitTest::GetInstance()->Failed();
 }
