@@ -77,6 +77,16 @@ say_missing() {
 	[[ -z $command ]] || printf 'As root:\n  %s\n' "$command $*"
 }
 
+# say_kernels: that none is fetched, and what there can be instead
+say_kernels() {
+	cat >&2 <<-'END'
+		bootstrap: kernels are fetched on Debian alone, so the lab and the demo want one by --kernel:
+		  RELEASE, as uname -r says it, of a kernel that is installed with its headers;
+		  FILE.deb, the package of an image, with those of its modules and headers beside it;
+		  or the path of a kernel build tree.
+	END
+}
+
 # elsewhere HOST MODE ENTRY...: print names, for --list; otherwise tell what is missing, with
 # status 1 if anything is
 elsewhere() {

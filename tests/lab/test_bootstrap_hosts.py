@@ -39,7 +39,7 @@ class Host:
         part = self._scripts / "bootstraplib/elsewhere.sh"
         part.write_text(part.read_text().replace("=/etc/os-release", f"={folder}/os-release"))
         # Of this machine only what has nothing to do with packages.
-        for name in ("awk", "bash", "comm", "dirname", "realpath", "sed", "sort", "tr"):
+        for name in ("awk", "bash", "cat", "comm", "dirname", "realpath", "sed", "sort", "tr"):
             (self._bin / name).symlink_to(shutil.which(name))
         self.program("id", "echo 1000")
         self.kernels(0)
@@ -166,6 +166,32 @@ def test_rpm(host, system, command):
     machine.program("rpm", "")
     done = machine.run("--check", "run")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def with_every_package(host, system):
+    """A machine of @system on which no package is missing."""
+    machine = host(system)
+    machine.debian([], machine.run("--list").stdout.split())
+    machine.program("rpm", "")
+    return machine
+
+
+@pytest.mark.parametrize("groups", [["run", "build"], []])      # of make demo, of make lab-up
+@pytest.mark.parametrize("system", ["ubuntu", "mint", "fedora", "rhel", "opensuse"])
+def test_no_kernel_is_fetched_where_there_are_none_of_debians(host, tmp_path, system, groups):
+    """It says what the lab can be given, and is done: make goes on to the lab."""
+    machine = with_every_package(host, system)
+    machine.kernels(1)
+    done = machine.run(*groups)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert not (tmp_path / "told").exists()
+    assert "kernels are fetched on Debian alone" in done.stderr
+    for kernel in ("RELEASE", "uname -r", "FILE.deb", "build tree"):
+        assert kernel in done.stderr
+
+
+def test_where_no_kernel_is_needed_it_says_nothing_of_them(host):
+    assert not with_every_package(host, "fedora").run("build", "packages").stderr
 
 
 def test_unknown_host(host):
