@@ -18,6 +18,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from . import host
 from .error import LabError
 from .place import CACHE
 
@@ -55,7 +56,9 @@ def run(command, called=None, **options):
         result = subprocess.run(command, capture_output=True, text=True, check=False,
                                 env=os.environ | {"LC_ALL": "C"}, **options)
     except FileNotFoundError:
-        raise LabError(f"no {command[0]}: kernels are taken from Debian's packages", 1) from None
+        if command[0] in ("apt-cache", "apt-get"):
+            raise LabError(f"no {command[0]}: kernels are taken from Debian's packages", 1) from None
+        raise LabError(host.no_program(command[0]), 1) from None
     if result.returncode:
         raise LabError(f"{called or ' '.join(map(str, command))}: {_complaint(result.stderr)}")
     return result.stdout

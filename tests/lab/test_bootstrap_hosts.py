@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from lablib import host as hosts
+
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 FIRST = ["clang-16", "clang-tidy-16", "libclang-rt-16-dev", "linux-source-6.1"]
 RELEASES = {
@@ -147,7 +149,7 @@ def test_ubuntu(host, system):
     ubuntu.debian(["opensm", "kmod"], ["kmod"])
     done = ubuntu.run("run")
     assert done.returncode == 1
-    assert "  apt-get install --no-install-recommends busybox-static ethtool" in done.stderr
+    assert "  apt-get install --no-install-recommends busybox-static dpkg ethtool" in done.stderr
     assert " opensm " in done.stderr and " kmod" not in done.stderr
     assert not done.stdout
 
@@ -198,6 +200,26 @@ def test_unknown_host(host):
     done = host("other").run("build")
     assert done.returncode == 1
     assert "no apt-get here" in done.stderr and "  libfmt-dev\n" in done.stderr
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_the_lab_sees_the_same_distribution(tmp_path, monkeypatch, system):
+    """Installed, it does not have these scripts."""
+    (tmp_path / "os-release").write_text(SYSTEMS[system])
+    script = f"source {SCRIPTS}/bootstrap; os_release={tmp_path}/os-release; host"
+    done = subprocess.run(["bash", "-c", script], text=True, capture_output=True, check=True)
+    about = dict(line.split("=") for line in SYSTEMS[system].replace('"', "").splitlines())
+    monkeypatch.setattr(hosts.platform, "freedesktop_os_release", lambda: about)
+    assert hosts.name() == done.stdout.strip()
+
+
+@pytest.mark.parametrize("system", ["fedora", "opensuse"])
+def test_packages_of_the_lab_s_programs_have_one_name(system):
+    for package in hosts.PROGRAMS.values():
+        script = f"""source {SCRIPTS}/bootstrap
+            [[ " ${{run[*]}} " = *" {package} "* ]] && names_on {system} {package}"""
+        done = subprocess.run(["bash", "-c", script], text=True, capture_output=True, check=False)
+        assert done.stdout.split() == [package]
 
 
 @pytest.mark.parametrize("system", ["fedora", "opensuse"])

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from lablib import debian, debian_suite, kernel, package
+from lablib import debian, debian_suite, host, kernel, package
 from lablib.error import LabError
 
 RELEASE, COMMON = "6.8.0-45-generic", "6.8.0-45"
@@ -95,3 +95,17 @@ def test_no_image_and_no_modules(image, tmp_path):
     with pytest.raises(LabError, match=f"linux-modules-{RELEASE}.deb, which it depends on, is not"):
         kernel.provide(str(image), print)
     assert not (package.KERNELS / RELEASE).exists()
+
+
+@pytest.mark.parametrize(("system", "how"), [
+    ("ubuntu", "the package dpkg has it (apt-get install dpkg, as root)"),
+    ("fedora", "the package dpkg has it (dnf install dpkg, as root)"),
+    ("opensuse", "the package dpkg has it (zypper install dpkg, as root)"),
+    ("unknown", "Debian has it in the package dpkg")])
+def test_no_program_to_unpack_it_with(image, tmp_path, monkeypatch, system, how):
+    monkeypatch.setattr(host, "name", lambda: system)
+    monkeypatch.setenv("PATH", str(tmp_path / "none"))
+    with pytest.raises(LabError) as error:
+        kernel.provide(str(image), print)
+    assert str(error.value) == f"there is no program dpkg-deb here: {how}"
+    assert error.value.code == 1
