@@ -12,6 +12,10 @@ INSTALL = {DEBIAN: "apt-get install", UBUNTU: "apt-get install", FEDORA: "dnf in
            OPENSUSE: "zypper install"}
 # Programs -> the package that has them, by one name on all of these
 PROGRAMS = {"dpkg-deb": "dpkg", "depmod": "kmod"}
+# What --kernel takes on any of them
+KERNELS = ("RELEASE, as uname -r says it, of a kernel that is installed with its headers; FILE.deb, the "
+           "package of an image, with those of its modules and headers beside it; or the path of a "
+           "kernel build tree")
 
 
 def name():
@@ -39,3 +43,23 @@ def no_program(program):
     if install is None:
         return f"there is no program {program} here: Debian has it in the package {package}"
     return f"there is no program {program} here: the package {package} has it ({install} {package}, as root)"
+
+
+def _packages_of_kernel(here, release):
+    """Packages of the distribution @here, in words."""
+    parts = {DEBIAN: ("linux-image", "linux-headers"),
+             UBUNTU: ("linux-image", "linux-modules", "linux-headers"),
+             FEDORA: ("kernel-core", "kernel-modules", "kernel-devel")}.get(here)
+    if parts is None:   # openSUSE's versions have more parts than the release
+        flavour = release.rpartition("-")[2]
+        return f"kernel-{flavour} and kernel-{flavour}-devel, of the version that is {release}"
+    *first, last = (f"{part}-{release}" for part in parts)
+    return f"{', '.join(first)} and {last}"
+
+
+def kernel_packages(release):
+    """Where image, modules and headers of the kernel @release come from: a sentence without its end."""
+    here = name()
+    if here == UNKNOWN:
+        return "the headers of a kernel may be a package of their own, which has to be installed, too"
+    return f"they are in the packages {_packages_of_kernel(here, release)}: {INSTALL[here]}, as root"

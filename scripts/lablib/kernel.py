@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import debian, debian_suite, package
+from . import debian, debian_suite, host, package
 from .error import LabError
 from .place import HERE, WORK
 
@@ -81,6 +81,18 @@ def _roots():
                     if folder == debian.KERNELS or debian.is_whole(root, root.name))]
 
 
+def _cure(name):
+    """How a user comes by the kernel @name, which is not here."""
+    if not re.fullmatch(r"[\d.]+", name):
+        return host.kernel_packages(name)
+    if host.name() != host.DEBIAN:
+        return f"lab up --kernel takes {host.KERNELS}"
+    if name in debian.SERIES:
+        return f"{HERE}/debian-kernel get {name}"
+    return (f"Debian's {', '.join(debian.SERIES)} and the newest of its suites, such as sid, can be fetched; "
+            f"lab up --kernel also takes {host.KERNELS}")
+
+
 def _newest(name, files, what):
     """The newest of @files, (release, path), whose release is @name or starts with it.
 
@@ -92,10 +104,8 @@ def _newest(name, files, what):
     found = [file for file in files if pattern.match(file[0])
              and (file[0] == name or debian_suite.processor(file[0]) == debian_suite.HERE)]
     if not found:
-        cure = f"{HERE}/debian-kernel get {name}" if name in debian.SERIES else \
-            f"Debian has them in linux-image-{name} and linux-headers-{name}"
         raise LabError(f"no kernel '{name}' with {what}, neither installed nor in "
-                       f"{debian.KERNELS} ({cure})", code=1)
+                       f"{debian.KERNELS} ({_cure(name)})", code=1)
     best = max(_version_key(release) for release, _ in found)
     return [file for file in found if _version_key(file[0]) == best][-1]
 
@@ -136,19 +146,27 @@ def provide(name, progress):
     """find(), after fetching a kernel of Debian's, or unpacking a package, that is not here."""
     if name.endswith(package.SUFFIX):
         return find(package.unpack(Path(name), progress))
-    name = _suite_of(name)
+    asked, name = name, _suite_of(name)
     try:
         return find(name)
     except LabError:
         if name not in debian.SERIES and not debian_suite.parse(name):
             raise
+    is_debian = host.name() == host.DEBIAN
     try:
-        if name in debian.SERIES:
+        if name in debian.SERIES and is_debian:     # else apt's lists have other kernels
             debian.fetch(name, progress)
             return find(name)
     except debian.NotInLists:
-        name = debian.SERIES[name]
-    debian_suite.fetch(name, progress, with_image=True)
+        pass
+    name = debian.SERIES.get(name, name)
+    try:
+        debian_suite.fetch(name, progress, with_image=True)
+    except LabError as error:
+        if is_debian:
+            raise
+        raise LabError(f"kernel '{asked}' is not here and cannot be fetched: {error}. "
+                       f"lab up --kernel also takes {host.KERNELS}", code=1) from None
     return find(name)
 
 

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from lablib import debian, debian_suite, kernel, layer
+from lablib import debian, debian_suite, host, kernel, layer
 from lablib.error import LabError
 
 LOADER = SourceFileLoader("debian_kernel", str(Path(__file__).resolve().parents[2] / "scripts/debian-kernel"))
@@ -90,6 +90,7 @@ class Apt:
 def small_apt(packages, tmp_path, monkeypatch):
     apt = Apt(packages, debian.run)
     monkeypatch.setattr(debian, "run", apt)
+    monkeypatch.setattr(host, "name", lambda: host.DEBIAN)
     monkeypatch.setattr(debian, "KERNELS", tmp_path / "cache")
     monkeypatch.setattr(debian_suite, "KERNELS", tmp_path / "suites")
     monkeypatch.setattr(kernel, "ROOT", tmp_path / "machine")
@@ -198,6 +199,61 @@ def test_fetched_by_another_meanwhile(apt):
 def test_no_series_of_debians(apt):
     with pytest.raises(LabError, match="no kernel '5.10'"):
         kernel.provide("5.10", print)
+    assert apt.did == []
+
+
+@pytest.mark.usefixtures("apt")
+@pytest.mark.parametrize(("system", "packages"), [
+    (host.DEBIAN, "linux-image-{0} and linux-headers-{0}: apt-get install, as root"),
+    (host.UBUNTU, "linux-image-{0}, linux-modules-{0} and linux-headers-{0}: apt-get install, as root"),
+    (host.FEDORA, "kernel-core-{0}, kernel-modules-{0} and kernel-devel-{0}: dnf install, as root"),
+    (host.OPENSUSE, "kernel-amd64 and kernel-amd64-devel, of the version that is {0}: "
+                    "zypper install, as root"),
+    (host.UNKNOWN, "")])
+def test_a_release_without_headers(monkeypatch, system, packages):
+    """The packages are those of this distribution."""
+    monkeypatch.setattr(host, "name", lambda: system)
+    release = "6.1.0-9-amd64"
+    make_kernel(kernel.ROOT, release, "build")
+    with pytest.raises(LabError, match=f"no kernel '{release}' with headers") as error:
+        kernel.headers(release)
+    if packages:
+        assert f"(they are in the packages {packages.format(release)})" in str(error.value)
+    else:
+        assert "the headers of a kernel may be a package of their own" in str(error.value)
+        assert "linux-image" not in str(error.value)
+
+
+OTHERS = [host.UBUNTU, host.FEDORA, host.OPENSUSE, host.UNKNOWN]
+
+
+@pytest.mark.parametrize("system", OTHERS)
+@pytest.mark.parametrize("name", ["6.1", "5.10", "6.1:s390x"])
+def test_a_series_where_there_are_none_of_debian_s(apt, monkeypatch, system, name):
+    """apt's lists there, if any, are of other kernels; it says what can be given."""
+    def fetch(*_, **__):
+        raise LabError("apt has no packages of Debian's here", 1)
+
+    monkeypatch.setattr(host, "name", lambda: system)
+    monkeypatch.setattr(debian_suite, "fetch", fetch)
+    for call in (lambda: kernel.find(name), lambda: kernel.provide(name, print)):
+        with pytest.raises(LabError, match=f"kernel '{name}'|headers of .*'s kernel") as error:
+            call()
+        assert error.value.code == 1
+    assert host.KERNELS in str(error.value) and "debian-kernel get" not in str(error.value)
+    assert apt.did == []
+
+
+@pytest.mark.parametrize("system", OTHERS)
+def test_a_kernel_of_this_machine_is_taken_everywhere(apt, monkeypatch, system):
+    """As Fedora has it: the image is with the modules."""
+    release = "6.11.4-301.fc41.x86_64"
+    monkeypatch.setattr(host, "name", lambda: system)
+    make_kernel(kernel.ROOT, release, "vmlinuz")
+    write(kernel.ROOT, {f"lib/modules/{release}/vmlinuz": ""})
+    for name in (release, "6.11"):
+        found = kernel.provide(name, print)
+        assert (found.release, found.is_installed, found.processor) == (release, True, "amd64")
     assert apt.did == []
 
 
