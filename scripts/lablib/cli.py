@@ -85,8 +85,8 @@ def parser():
     up.add_argument("--kernel", action="append", default=[], metavar="[HOST=]K",
                     help="of all hosts or of one; may be repeated: "
                          "6.1, 6.12 or 7.3, Debian's, or the newest of a suite of Debian's (sid), "
-                         "fetched if there is none (default: the series that this distribution "
-                         "has, or else 6.1), and with :arm64 or :s390x behind it for that "
+                         "fetched if there is none (default: what this release of Debian has, or "
+                         "else 6.1), and with :arm64 or :s390x behind it for that "
                          "processor, which is emulated, on packages of Debian's (6.1:s390x); "
                          "a release; FILE.deb, the package of an image, with "
                          "those of its modules and headers beside it; test, debug or race "

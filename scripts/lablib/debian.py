@@ -119,12 +119,12 @@ def resolve(series):
 
 
 def own_series():
-    """The series of the kernel that this distribution has, or else the oldest one."""
+    """The series of the kernel that this distribution has; None if apt's lists have none."""
     try:
-        found = re.search(r"linux-image-(\d+\.\d+)\.", " ".join(_needs(META)))
+        found = re.search(r"linux-image-(\d+\.\d+)[.+-]", " ".join(_needs(META)))
     except LabError:
         found = None
-    return found[1] if found and found[1] in SERIES else next(iter(SERIES))
+    return found[1] if found else None
 
 
 def _download(series, folder, progress):

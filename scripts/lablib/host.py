@@ -18,12 +18,21 @@ KERNELS = ("RELEASE, as uname -r says it, of a kernel that is installed with its
            "kernel build tree")
 
 
+def _about():
+    try:
+        return platform.freedesktop_os_release()
+    except OSError:
+        return {}
+
+
+def codename():
+    """What this release of the distribution is called; empty if it does not say."""
+    return _about().get("VERSION_CODENAME", "")
+
+
 def name():
     """Debian and what is made of it without being Ubuntu are DEBIAN; RHEL is FEDORA."""
-    try:
-        about = platform.freedesktop_os_release()
-    except OSError:
-        about = {}
+    about = _about()
     words = f"{about.get('ID', '')} {about.get('ID_LIKE', '')}".split()
     if "ubuntu" in words:
         return UBUNTU

@@ -142,6 +142,16 @@ def headers(name):
     return _newest(name, trees, "headers")[1]
 
 
+def own():
+    """The kernel that this distribution has: a series, the suite that it is, or else the oldest series."""
+    series, oldest = debian.own_series(), next(iter(debian.SERIES))
+    if series in debian.SERIES:
+        return series
+    is_newer = series is not None and _version_key(series) > _version_key(oldest)
+    # os-release of sid names the next release, whose suite is not sid.
+    return host.codename() if is_newer and debian_suite.parse(host.codename()) else oldest
+
+
 def provide(name, progress):
     """find(), after fetching a kernel of Debian's, or unpacking a package, that is not here."""
     if name.endswith(package.SUFFIX):

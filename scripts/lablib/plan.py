@@ -7,7 +7,7 @@ import os
 import time
 from pathlib import Path
 
-from . import debian, fabric
+from . import fabric
 from . import kernel as kernels
 from . import machine, place, state
 from .debian_suite import HERE
@@ -102,7 +102,7 @@ def _kernels(names, choices, progress):
     """Each host's kernel, and what the user calls it."""
     called = per_host("--kernel", names, choices, "")
     if "" in called.values():
-        own = debian.own_series()
+        own = kernels.own()
         called = {name: word or own for name, word in called.items()}
     found = {}
     for word in dict.fromkeys(called.values()):

@@ -136,6 +136,15 @@ def test_kernels_are_left_to_debian_kernel(host, tmp_path, groups, kernels):
         assert (tmp_path / "told").read_text().split() == ["list", *kernels]
 
 
+def test_own_kernel_that_is_a_suite_s(host):
+    """By the name of the suite, debian-kernel would get its headers alone."""
+    debian = host("debian")
+    debian.debian([])
+    debian.kernels(1, ["forky   not here"])
+    assert "Debian's kernel of this release (scripts/debian-kernel get own)\n" in \
+        debian.run("--check", "run").stdout
+
+
 def test_kernels_where_no_package_is_missing(host, tmp_path):
     debian = host("debian")
     debian.debian([], debian.run("--list", "run").stdout.split())

@@ -119,18 +119,33 @@ def test_a_debian_whose_kernel_is_of_another_series():
 
 
 @pytest.mark.usefixtures("apt")
-def test_the_series_of_this_distribution(monkeypatch):
-    assert debian.own_series() == "6.1"
-    monkeypatch.setitem(DEPENDS, "linux-image-amd64", f"linux-image-{RELEASE} (= 6.12.7-1)")
-    assert debian.own_series() == "6.12"
-    monkeypatch.setitem(DEPENDS, "linux-image-amd64", "linux-image-9.9.1-amd64 (= 9.9-1)")
-    assert debian.own_series() == "6.1"
+@pytest.mark.parametrize(("release", "codename", "own"), [
+    ("6.1.0-9-amd64", "bookworm", "6.1"), (RELEASE, "trixie", "6.12"), (RELEASE, "forky", "6.12"),
+    ("7.2.13+deb14-amd64", "forky", "forky"),
+    ("9.9-amd64", "forky", "forky"),
+    ("7.2.13-amd64", "kali-rolling", "6.1"),        # no suite of Debian's
+    ("5.10.0-9-amd64", "bullseye", "6.1"),          # too old for the modules
+    ("", "forky", "6.1")])                          # no lists
+def test_the_kernel_of_this_distribution(monkeypatch, release, codename, own):
+    """Of no series that is known, it is that of the suite."""
+    monkeypatch.setitem(DEPENDS, "linux-image-amd64", f"linux-image-{release} (= 1)" if release else "x")
+    monkeypatch.setattr(host.platform, "freedesktop_os_release", lambda: {"VERSION_CODENAME": codename})
+    assert kernel.own() == own
+
+
+def test_a_distribution_that_does_not_say_what_it_is(apt, monkeypatch):
+    def fail():
+        raise OSError("no os-release")
+
+    monkeypatch.setattr(host.platform, "freedesktop_os_release", fail)
+    monkeypatch.setattr(debian, "own_series", lambda: "7.2")
+    assert kernel.own() == "6.1" and apt.did == []
 
 
 @pytest.mark.parametrize("own", ["6.1", "6.12"])
 def test_own_is_the_series_of_this_distribution(monkeypatch, capsys, own):
     got = []
-    monkeypatch.setattr(debian, "own_series", lambda: own)
+    monkeypatch.setattr(kernel, "own", lambda: own)
     monkeypatch.setattr(kernel, "provide", lambda series, _: got.append(series))
     monkeypatch.setattr(kernel, "find", lambda series: SimpleNamespace(release=f"{series}.9", image="image"))
     monkeypatch.setattr(program.signal, "signal", lambda *_: None)
@@ -139,6 +154,30 @@ def test_own_is_the_series_of_this_distribution(monkeypatch, capsys, own):
         assert program.main() == 0
     assert got == list(dict.fromkeys([own, "6.1", "6.12"]))     # each once
     assert capsys.readouterr().out.split() == [own, f"{own}.9", "image"]
+
+
+def test_own_boots_where_it_is_a_suite_s(monkeypatch, capsys):
+    """Of a suite that is named, only the headers are wanted."""
+    got = []
+    monkeypatch.setattr(kernel, "own", lambda: "forky")
+    monkeypatch.setattr(kernel, "provide", lambda name, _: got.append(f"{name} to boot"))
+    monkeypatch.setattr(debian_suite, "fetch", lambda name, _: got.append(f"headers of {name}"))
+    monkeypatch.setattr(debian_suite, "here", lambda: {"forky": "7.2.13-amd64"})
+    monkeypatch.setattr(debian_suite, "find", lambda name: f"headers of {name}")
+    monkeypatch.setattr(program.signal, "signal", lambda *_: None)
+    for words in (["own"], ["forky"], ["own", "forky"], ["forky", "own"]):
+        monkeypatch.setattr(sys, "argv", ["debian-kernel", "get", *words])
+        assert program.main() == 0
+    assert got == ["forky to boot", "headers of forky", "forky to boot", "forky to boot"]
+
+    def find(name):
+        raise LabError(f"no kernel {name}")
+
+    monkeypatch.setattr(kernel, "find", find)
+    for word, status, said in (("own", 1, "not here"), ("forky", 0, "7.2.13-amd64")):
+        monkeypatch.setattr(sys, "argv", ["debian-kernel", "list", word])
+        assert program.main() == status
+        assert capsys.readouterr().out.startswith(f"forky              {said}")
 
 
 def test_an_image_of_several_packages():
@@ -197,8 +236,9 @@ def test_fetched_by_another_meanwhile(apt):
 
 
 def test_no_series_of_debians(apt):
-    with pytest.raises(LabError, match="no kernel '5.10'"):
+    with pytest.raises(LabError, match="no kernel '5.10'.*Debian's 6.1, 6.12, 7.3 .* fetched") as error:
         kernel.provide("5.10", print)
+    assert host.KERNELS in str(error.value)
     assert apt.did == []
 
 

@@ -13,7 +13,7 @@ from lablib.kernel import Kernel
 @pytest.fixture(autouse=True)
 def machine(monkeypatch, tmp_path):
     """A function that makes this another machine; with "" it is one without an id."""
-    monkeypatch.setattr(plan.debian, "own_series", lambda: "6.1")
+    monkeypatch.setattr(plan.kernels, "own", lambda: "6.1")
     monkeypatch.setattr(plan.kernels, "provide", lambda name, progress: Kernel(
         name, "6.1.0-1-amd64", Path("vmlinuz"), None, name, Path("headers")))
     monkeypatch.setattr(identity, "MACHINE", tmp_path / "machine-id")

@@ -22,7 +22,7 @@ socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"READY=1", os.environ["
 
 @pytest.fixture(autouse=True)
 def kernel_of_no_machine(monkeypatch):
-    monkeypatch.setattr(plan.debian, "own_series", lambda: "6.1")
+    monkeypatch.setattr(plan.kernels, "own", lambda: "6.1")
     monkeypatch.setattr(plan.kernels, "provide", lambda name, progress: Kernel(
         name, "6.1.0-1-amd64", Path("vmlinuz"), None, name, Path("headers")))
 

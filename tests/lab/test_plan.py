@@ -25,7 +25,7 @@ def kernel_of_no_machine(monkeypatch):
             return provide(name, progress)
         return Kernel(name, RELEASES[name], Path("vmlinuz"), None, RELEASES[name], Path("headers"))
 
-    monkeypatch.setattr(plan.debian, "own_series", lambda: "6.1")
+    monkeypatch.setattr(plan.kernels, "own", lambda: "6.1")
     monkeypatch.setattr(plan.machine, "of", plan.machine.MACHINES.get)      # QEMU may not be here
     monkeypatch.setattr(plan.machine.newer_qemu, "version", lambda program: (10, 0))
     monkeypatch.setattr(plan.kernels, "provide", own)
