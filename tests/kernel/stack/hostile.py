@@ -14,7 +14,6 @@ import sys
 import time
 from pathlib import Path
 
-import pyverbs.enums as e
 from pyverbs.addr import AH, AHAttr
 from pyverbs.cq import CQ
 from pyverbs.device import Context
@@ -23,6 +22,11 @@ from pyverbs.pd import PD
 from pyverbs.pyverbs_error import PyverbsRDMAError
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.wr import SGE, SendWR
+
+try:
+    import pyverbs.libibverbs_enums as e   # of newer rdma-core
+except ImportError:
+    import pyverbs.enums as e
 
 LIMIT_SECONDS = 300
 NOBODY = 65534

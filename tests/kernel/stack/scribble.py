@@ -17,7 +17,6 @@ import subprocess
 import sys
 import time
 
-import pyverbs.enums as e
 from pyverbs.addr import AH, AHAttr
 from pyverbs.cq import CQ
 from pyverbs.device import Context
@@ -27,6 +26,11 @@ from pyverbs.pyverbs_error import PyverbsRDMAError
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.srq import SRQ, SrqAttr, SrqInitAttr
 from pyverbs.wr import SGE, RecvWR, SendWR
+
+try:
+    import pyverbs.libibverbs_enums as e   # of newer rdma-core
+except ImportError:
+    import pyverbs.enums as e
 
 LIMIT_SECONDS = 120
 Q_KEY = 0x11111111

@@ -16,7 +16,11 @@ from pyverbs.mr import MR
 from pyverbs.pd import PD
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.wr import SGE, SendWR
-import pyverbs.enums as enums
+
+try:
+    import pyverbs.libibverbs_enums as enums   # of newer rdma-core
+except ImportError:
+    import pyverbs.enums as enums
 
 SMP_CLASSES = (ctypes.c_int * 2)(0x01, 0x81)
 ATTRIBUTE = 0x16    # P_KeyTable

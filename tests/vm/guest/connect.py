@@ -11,7 +11,6 @@ import json
 import sys
 import time
 
-import pyverbs.enums as e
 from pyverbs.addr import AHAttr
 from pyverbs.cq import CQ
 from pyverbs.device import Context
@@ -19,6 +18,11 @@ from pyverbs.mr import MR
 from pyverbs.pd import PD
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.wr import SGE, RecvWR, SendWR
+
+try:
+    import pyverbs.libibverbs_enums as e   # of newer rdma-core
+except ImportError:
+    import pyverbs.enums as e
 
 LIMIT_SECONDS = 30
 SIZE = 20000  # several packets at any MTU
