@@ -267,13 +267,15 @@ static int sib_newlink(const char *name, struct net_device *lower)
 	err = entry_attach(entry, lower);
 	if (err)
 		goto err_dealloc;
-	err = ib_device_set_netdev(ibdev, lower, 1);
-	if (err)
-		goto err_dealloc;
+	/*
+	 * ib_core is not told of the cable: what it calls a port's netdev is the interface that
+	 * has the port's IP addresses, which no HCA of InfiniBand names.
+	 */
 	err = ib_register_device(ibdev, name, entry->dma ? &entry->parent->dev : NULL);
 	if (err)
 		goto err_dealloc;
 	entry_registered(entry);
+	dev_info(&ibdev->dev, "the cable of port 1 is %s\n", lower->name);
 	if (entry->dev->chooser.seed)
 		dev_info(&ibdev->dev, "hostile, to be met again with seed=%u\n",
 			 entry->dev->chooser.seed);
@@ -290,7 +292,6 @@ out:
 static void lower_gone(struct sib_entry *entry)
 {
 	sib_port_detach(&entry->dev->port);
-	ib_device_set_netdev(&entry->dev->ibdev, NULL, 1);
 	entry->doomed = true;
 	if (entry->registered && !entry->gone)
 		queue_work(sib_wq, &entry->unreg);
