@@ -15,7 +15,7 @@ pytestmark = pytest.mark.verbs
 # distribution's provider for it does not, or no machine without hardware has.
 # The test (a regular expression), the reason (the same), and what is missing.
 SKIPS = [
-    (r"mlx5", r"mlx5|MLX5|PCI device must be passed", "another HCA's own interface"),
+    (r"mlx5", r"mlx5|MLX5|PCI device must be passed|FDs file not found", "another HCA's own interface"),
     (r"efa", r"EFA device", "another HCA's own interface"),
     (r"", r"Ethernet link layer|skip RoCE test", "Ethernet link layer"),
     (r"udp_sport", r"No supported port is up", "Ethernet link layer"),
@@ -28,9 +28,11 @@ SKIPS = [
     (r"", r"Extended CQ is not supported", "extended CQs (provider)"),
     (r"", r"Extended QP is not supported|extended attrs is not supported",
      "extended QPs (provider)"),
-    (r"", r"Query device real time", "timestamps"),
+    (r"", r"Query device real time|No PHC or failed to open", "timestamps"),
     (r"cuda|Cuda", r"CUDA", "a GPU"),
-    (r"", r"Allocating dmabuf is not supported by /dev/dri", "a GPU"),
+    (r"", r"Allocating dmabuf is not supported by /dev/dri|/dev/dri/\w+ is not present", "a GPU"),
+    (r"flush", r"additional access flags 258 is not supported", "RDMA FLUSH"),
+    (r"resize_srq", r"SRQ resize is not supported", "resizing of shared receive queues, as with mlx5"),
     (r"dmah", r"Failed to create DMA Handle. Errno: 95", "DMA handles, as no HCA but mlx5 has them"),
     (r"test_buf", r"CC PD is not supported|does not report CC_DMA_BOUNCE", "confidential computing"),
     (r"query_port_speed", r"query_port_speed is not supported", "ibv_query_port_speed, see docs/kernels.md"),

@@ -8,6 +8,7 @@ hops, as a subnet manager would.
 """
 import ctypes
 import sys
+from pathlib import Path
 
 from pyverbs.addr import AH, AHAttr
 from pyverbs.cq import CQ
@@ -17,10 +18,8 @@ from pyverbs.pd import PD
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.wr import SGE, SendWR
 
-try:
-    import pyverbs.libibverbs_enums as enums   # of newer rdma-core
-except ImportError:
-    import pyverbs.enums as enums
+sys.path.append(str(Path(__file__).resolve().parents[2] / "vm/guest"))
+import verbs_enums as enums  # noqa: E402
 
 SMP_CLASSES = (ctypes.c_int * 2)(0x01, 0x81)
 ATTRIBUTE = 0x16    # P_KeyTable

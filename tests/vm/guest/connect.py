@@ -11,6 +11,7 @@ import json
 import sys
 import time
 
+import verbs_enums as e
 from pyverbs.addr import AHAttr
 from pyverbs.cq import CQ
 from pyverbs.device import Context
@@ -18,11 +19,6 @@ from pyverbs.mr import MR
 from pyverbs.pd import PD
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.wr import SGE, RecvWR, SendWR
-
-try:
-    import pyverbs.libibverbs_enums as e   # of newer rdma-core
-except ImportError:
-    import pyverbs.enums as e
 
 LIMIT_SECONDS = 30
 SIZE = 20000  # several packets at any MTU

@@ -15,6 +15,7 @@ import sys
 import time
 from pathlib import Path
 
+import verbs_enums as e
 from pyverbs.addr import AHAttr
 from pyverbs.cq import CQ
 from pyverbs.device import Context
@@ -22,11 +23,6 @@ from pyverbs.mr import MR
 from pyverbs.pd import PD
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.wr import SGE, RecvWR, SendWR
-
-try:
-    import pyverbs.libibverbs_enums as e   # of newer rdma-core
-except ImportError:
-    import pyverbs.enums as e
 
 PEER_QPN = 0x1234
 MTU = 1024

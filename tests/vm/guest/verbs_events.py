@@ -12,6 +12,7 @@ import json
 import signal
 import sys
 
+import verbs_enums as e
 from pyverbs.addr import AHAttr
 from pyverbs.cq import CQ
 from pyverbs.device import Context
@@ -20,11 +21,6 @@ from pyverbs.pd import PD
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.srq import SRQ, SrqAttr, SrqInitAttr
 from pyverbs.wr import SGE, RecvWR, SendWR
-
-try:
-    import pyverbs.libibverbs_enums as e   # of newer rdma-core
-except ImportError:
-    import pyverbs.enums as e
 
 LIMIT_SECONDS = 60
 SIZE = 8192
