@@ -89,6 +89,9 @@ std::string failureText(const Step &step, const io::Error &error)
              error.code == ENOENT)
         cure = fmt::format("{} is not installed",
                            step.kind == StepKind::startHa ? "ipoib-ha" : "ib-bond");
+    else if (step.kind == StepKind::loadModule && error.code == EPERM)
+        cure = "only root may do that, and a kernel that is locked down for Secure Boot accepts "
+               "signed modules only; see the section on it in openib(8)";
     else if (error.code == EPERM || error.code == EACCES)
         cure = "only root may do that";
     return text(step) + ": " + error.text() + (cure.empty() ? "" : "; " + cure);

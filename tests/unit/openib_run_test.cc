@@ -344,6 +344,15 @@ TEST_F(OpenibTest, ApplyLoadsNothing)
     EXPECT_EQ(machine.log, Lines{});
 }
 
+// What root is told where the kernel is locked down, but checks no signatures itself
+TEST_F(OpenibTest, AModuleThatALockedDownKernelRefuses)
+{
+    machine.refusals[{StepKind::loadModule, "ib_ipoib", {}, {}}] = EPERM;
+    EXPECT_EQ(run("start", connected), Exit::failed);
+    EXPECT_TRUE(said("a kernel that is locked down for Secure Boot accepts signed modules only"))
+        << err.str();
+}
+
 TEST_F(OpenibTest, AFailureHalfWayIsNamedAndSurvived)
 {
     machine.refusals[{StepKind::loadModule, "rdma_ucm", {}, {}}] = EKEYREJECTED;
