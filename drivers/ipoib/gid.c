@@ -65,13 +65,13 @@ union ib_gid ipoib_gid_now(const struct ipoib_intf *intf)
 	return gid;
 }
 
-/* A child goes on having its parent's GUID, unless another was chosen for it. */
-static void children_choose(struct ipoib_intf *parent, __be64 before)
+/* A child has its parent's GUID, unless one was chosen for it. */
+static void children_choose(struct ipoib_intf *parent)
 {
 	struct ipoib_intf *child;
 
 	list_for_each_entry(child, &parent->hca->intfs, list) {
-		if (child->parent != parent || child->guid != before)
+		if (child->parent != parent || child->own_guid)
 			continue;
 		WRITE_ONCE(child->guid, parent->guid);
 		ipoib_flush(child, IPOIB_FLUSH_NORMAL);
@@ -95,7 +95,6 @@ int ipoib_gid_choose(struct net_device *dev, void *addr)
 	const u8 *wanted = ((struct sockaddr_storage *)addr)->__data;
 	struct ipoib_intf *intf = ipoib_priv(dev);
 	union ib_gid gid = ipoib_hwaddr_gid(wanted);
-	__be64 before = intf->guid;
 
 	ASSERT_RTNL();
 	if (memcmp(dev->dev_addr, wanted,
@@ -107,12 +106,13 @@ int ipoib_gid_choose(struct net_device *dev, void *addr)
 		netdev_warn(dev, "the port has no GID %pI6\n", gid.raw);
 		return -EADDRNOTAVAIL;
 	}
+	intf->own_guid = true;
 	if (!memcmp(dev->dev_addr, wanted, dev->addr_len))
 		return 0;
 	WRITE_ONCE(intf->guid, gid.global.interface_id);
 	dev_addr_mod(dev, 0, wanted, dev->addr_len);
 	intf->announcements = IPOIB_ANNOUNCEMENTS;
 	ipoib_flush(intf, IPOIB_FLUSH_NORMAL);
-	children_choose(intf, before);
+	children_choose(intf);
 	return 0;
 }

@@ -225,6 +225,7 @@ enum ipoib_flush {
  * @pkey_index: in the port's table; control
  * @path: paths that the SA is asked for
  * @guid: chosen by hand, network byte order, or 0; written with rtnl, read anywhere
+ * @own_guid: it was chosen for this interface, not for its parent; rtnl
  * @local_gid: of the port; written by control under the transmit locks; others than
  *	control use ipoib_gid_now()
  * @lid: of the port; control, read anywhere
@@ -307,6 +308,7 @@ struct ipoib_intf {
 	u16 pkey_index;
 	struct ipoib_path_turns path;
 	__be64 guid;
+	bool own_guid;
 	union ib_gid local_gid;
 	u16 lid;
 	u8 port_state;

@@ -331,10 +331,11 @@ int sib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	spin_lock_bh(&port->lock);
 	sib_tx_unqueue(qp);
 	list_del_init(&qp->late);
+	if (qp->rc)
+		sib_port_kick(port);	/* with what it says at its end */
 	sib_rc_destroy(qp);
 	forget_completions(qp);
 	spin_unlock_bh(&port->lock);
-	sib_port_kick(port);
 	queues_free(qp);
 	sib_limit_give(&to_sib(ibqp->device)->limit, qp->share, SIB_KIND_QP);
 	return 0;

@@ -237,6 +237,13 @@ int sib_rc_create(struct sib_qp *qp)
 	return 0;
 }
 
+/* Whether a QP in this state answers (IBA vol. 1, 9.6) */
+static bool answers(enum ib_qp_state state)
+{
+	return state == IB_QPS_RTR || state == IB_QPS_RTS || state == IB_QPS_SQD ||
+	       state == IB_QPS_SQE;
+}
+
 /**
  * sib_rc_destroy - take it away again
  * @qp: QP of any service that the port context does not find any more; port->lock
@@ -249,7 +256,8 @@ void sib_rc_destroy(struct sib_qp *qp)
 	if (!qp->rc)
 		return;
 	r = qp->rc;
-	sib_rc_resp_end(&r->rc);
+	if (answers(qp->attr.qp_state))
+		sib_rc_resp_end(&r->rc);
 	sib_rc_timer_stop(qp_to_port(qp), &r->timed);
 	qp->rc = NULL;
 	kfree(r);
@@ -284,7 +292,8 @@ void sib_rc_modified(struct sib_port *port, struct sib_qp *qp, enum ib_qp_state 
 
 	lockdep_assert_held(&port->lock);
 	if (state == IB_QPS_RESET || state == IB_QPS_INIT || state == IB_QPS_ERR) {
-		sib_rc_resp_end(&r->rc);
+		if (answers(old))
+			sib_rc_resp_end(&r->rc);
 		sib_rc_reset(&r->rc);
 	} else {
 		configure(qp);
@@ -332,8 +341,6 @@ static bool path_ok(struct sib_port *port, const struct sib_qp *qp, const struct
 /* IBA vol. 1, 9.6: whether a packet is one of this connection */
 static bool admit(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt *pkt)
 {
-	enum ib_qp_state state = qp->attr.qp_state;
-
 	if (SIB_OP_SERVICE(pkt->opcode) !=
 	    (qp->ibqp.qp_type == IB_QPT_UC ? SIB_OP_UC : SIB_OP_RC)) {
 		port->stats.rx_opcode++;
@@ -343,8 +350,7 @@ static bool admit(struct sib_port *port, struct sib_qp *qp, const struct sib_pkt
 		port->stats.rx_vl++;
 		return false;
 	}
-	if (state != IB_QPS_RTR && state != IB_QPS_RTS && state != IB_QPS_SQD &&
-	    state != IB_QPS_SQE) {
+	if (!answers(qp->attr.qp_state)) {
 		port->stats.rx_no_qp++;
 		return false;
 	}

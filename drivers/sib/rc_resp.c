@@ -339,7 +339,8 @@ static void execute(struct sib_rc *rc, const struct sib_pkt *pkt, const void *pa
 	}
 	err = is_write(op) ? do_write(rc, pkt, parts, payload) :
 			     do_send(rc, pkt, parts, payload);
-	if (err)
+	/* The consumer may have been told of an error, and the QP with it be in ERR. */
+	if (err || !resp->on)
 		return;
 	if (parts & SIB_PART_LAST) {
 		resp->message = SIB_RC_NO_MESSAGE;
@@ -534,7 +535,8 @@ static int send_reply(struct sib_rc *rc)
 	return 0;
 }
 
-static int send_nak(struct sib_rc *rc)
+/* The NAK that is due, or none if what was missing has come: then an ACK is due. */
+static int put_nak(struct sib_rc *rc)
 {
 	struct sib_rc_resp *resp = &rc->resp;
 	bool sequence = resp->nak == (SIB_AETH_NAK | SIB_NAK_SEQUENCE);
@@ -555,9 +557,17 @@ static int send_nak(struct sib_rc *rc)
 		rc->stats->tx_rnr++;
 	resp->nak_due = false;
 	resp->ack_due = false;
-	if (resp->closing)
-		rc->ops->fatal(rc, resp->close_event);
 	return 0;
+}
+
+static int send_nak(struct sib_rc *rc)
+{
+	struct sib_rc_resp *resp = &rc->resp;
+	int err = put_nak(rc);
+
+	if (!err && resp->closing)
+		rc->ops->fatal(rc, resp->close_event);
+	return err;
 }
 
 static int send_ack(struct sib_rc *rc)
@@ -572,17 +582,23 @@ static int send_ack(struct sib_rc *rc)
 }
 
 /**
- * sib_rc_resp_end - acknowledge what was executed, while the QP is still there
- * @rc: the QP, about to lose its state
+ * sib_rc_resp_end - acknowledge or refuse what has completed, while the QP is still there
+ * @rc: a QP that may send, about to lose its state
  *
  * The consumer may have seen a request complete, and take the QP away, before it was the QP's
- * turn to acknowledge the request; the peer would send it again until its retries are used up.
+ * turn to answer the request; the peer would send it again until its retries are used up.
  * What cannot be sent at once is lost, as a packet may be.
  */
 void sib_rc_resp_end(struct sib_rc *rc)
 {
+	struct sib_rc_resp *resp = &rc->resp;
+
 	/* An ACK would also stand for answers that have not been sent (IBA vol. 1, 9.7.5.1). */
-	if (rc->resp.ack_due && !rc->resp.todo && !rc->resp.nak_due)
+	if (!resp->on || resp->todo)
+		return;
+	if (resp->nak_due)
+		put_nak(rc);
+	if (!resp->nak_due && resp->ack_due)
 		send_ack(rc);
 }
 

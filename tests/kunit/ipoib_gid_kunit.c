@@ -137,15 +137,17 @@ static void children_follow(struct kunit *test)
 
 static void children_with_a_guid_of_their_own(struct kunit *test)
 {
-	child.guid = cpu_to_be64(7);
+	child.guid = gids[0].global.interface_id;
+	child.own_guid = true;
 	KUNIT_EXPECT_EQ(test, choose(IPOIB_HWADDR_RC, 0x77, gids[1]), 0);
-	KUNIT_EXPECT_EQ(test, child.guid, cpu_to_be64(7));
-	KUNIT_EXPECT_EQ(test, flushes, 1U);
-	/* of another parent */
-	child.guid = intf->guid;
-	child.parent = NULL;
 	KUNIT_EXPECT_EQ(test, choose(IPOIB_HWADDR_RC, 0x77, gids[0]), 0);
-	KUNIT_EXPECT_EQ(test, child.guid, gids[1].global.interface_id);
+	KUNIT_EXPECT_EQ(test, choose(IPOIB_HWADDR_RC, 0x77, gids[1]), 0);
+	KUNIT_EXPECT_EQ(test, child.guid, gids[0].global.interface_id);
+	KUNIT_EXPECT_EQ(test, flushes, 3U);
+	/* of another parent */
+	child = (struct ipoib_intf) { .parent = NULL, .list = child.list };
+	KUNIT_EXPECT_EQ(test, choose(IPOIB_HWADDR_RC, 0x77, gids[0]), 0);
+	KUNIT_EXPECT_EQ(test, child.guid, 0);
 }
 
 static int setup(struct kunit *test)

@@ -241,6 +241,58 @@ static void acknowledged_at_the_end(struct kunit *test)
 	expect_nothing(e);
 }
 
+static void fails(struct end *e, const struct sib_rwqe *rwqe)
+{
+	fake_fatal(&e->rc, -1);
+}
+
+/* The consumer is told of an error, and nobody of success. */
+static void not_acknowledged_in_error(struct kunit *test)
+{
+	struct end *e = start_end(test);
+	struct sib_pkt pkt = request(SIB_OP_SEND_ONLY, at(0), 3);
+
+	post_recv(e, 0, 16);
+	e->on_receive = fails;
+	give(e, &pkt);
+	KUNIT_EXPECT_TRUE(test, e->dead);
+	sib_rc_resp_end(&e->rc);
+	KUNIT_EXPECT_TRUE(test, list_empty(&e->out));
+	KUNIT_EXPECT_FALSE(test, e->rc.resp.ack_due);
+}
+
+/* A NAK that is due stands for the ACK as well, or is told in its place. */
+static void refused_at_the_end(struct kunit *test)
+{
+	struct end *e = start_end(test);
+	struct sib_pkt first = request(SIB_OP_SEND_ONLY, at(0), 3);
+	struct sib_pkt next = request(SIB_OP_SEND_ONLY, at(1), 3);
+	struct sib_pkt last = request(SIB_OP_SEND_ONLY, at(2), 3);
+	int i;
+
+	post_recv(e, 0, 16);
+	give(e, &first);
+	give(e, &next);		/* there is no receive request */
+	sib_rc_resp_end(&e->rc);
+	expect_aeth(e, at(1), SIB_AETH_RNR | 12, 1);
+	post_recv(e, 0, 2);
+	give(e, &next);		/* too long for it */
+	sib_rc_resp_end(&e->rc);
+	KUNIT_EXPECT_EQ(test, expect(e, SIB_OP_ACK, at(1)).syndrome,
+			SIB_AETH_NAK | SIB_NAK_INV_REQ);
+	KUNIT_EXPECT_FALSE(test, e->dead);
+
+	e = start_end(test);
+	for (i = 0; i < 3; i++)
+		post_recv(e, 0, 16);
+	give(e, &first);
+	give(e, &last);		/* one is missing */
+	give(e, &next);
+	give(e, &last);		/* both have come */
+	sib_rc_resp_end(&e->rc);
+	expect_aeth(e, at(2), UNLIMITED, 3);
+}
+
 static void duplicates(struct kunit *test)
 {
 	struct end *e = start_end(test);
@@ -488,6 +540,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(reordered_in_a_batch),
 	KUNIT_CASE(one_ack_for_many),
 	KUNIT_CASE(acknowledged_at_the_end),
+	KUNIT_CASE(not_acknowledged_in_error),
+	KUNIT_CASE(refused_at_the_end),
 	KUNIT_CASE(duplicates),
 	KUNIT_CASE_PARAM(wrong_sequence, wrongs_gen_params),
 	KUNIT_CASE(too_long_for_the_receive),
