@@ -20,11 +20,14 @@
 #include "io/event_loop.hpp"
 #include "netlink/monitor.hpp"
 
+#include <chrono>
 #include <functional>
 #include <list>
 #include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <tuple>
+#include <vector>
 
 namespace openipoib::ha
 {

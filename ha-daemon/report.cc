@@ -128,7 +128,8 @@ nlohmann::json reportDocument(const Both<std::string> &names, const Say &what,
                               std::chrono::system_clock::time_point at)
 {
     using namespace std::chrono;
-    const auto milliseconds = floor<std::chrono::milliseconds>(at.time_since_epoch());
+    const auto second = floor<seconds>(at);
+    const auto part = floor<milliseconds>(at - second);
     nlohmann::json facts = nlohmann::json::object();
     for (auto [name, value] : what.facts) {
         std::ranges::transform(name, name.begin(),
@@ -136,8 +137,8 @@ nlohmann::json reportDocument(const Both<std::string> &names, const Say &what,
         facts[name] = value;
     }
     return {{"version", documentVersion},
-            {"time", fmt::format("{:%FT%T}.{:03}Z", fmt::gmtime(system_clock::to_time_t(at)),
-                                 milliseconds.count() % 1000)},
+            {"time", fmt::format("{:%FT%T}.{:03}Z", fmt::gmtime(system_clock::to_time_t(second)),
+                                 part.count())},
             {"severity", textOf(what.severity)},
             {"event", eventOf(what.topic)},
             {"pair", nameOf(names)},

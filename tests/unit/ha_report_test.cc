@@ -4,6 +4,8 @@
 #include "ha-daemon/report.hpp"
 #include "ha_world.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <set>
 
 namespace openipoib::ha
@@ -57,14 +59,35 @@ class HaReport : public testing::Test
     }
 };
 
+TEST_F(HaReport, WhatMonitorPrints)
+{
+    const Say what{Severity::warning,
+                   "ib0 has failed: no carrier",
+                   Topic::failed,
+                   {{"INTERFACE", "ib0"}, {"DURATION_USEC", "7"}}};
+    const auto at = std::chrono::system_clock::time_point(std::chrono::milliseconds(1767225600007));
+    const nlohmann::json wanted{{"version", 1},
+                                {"time", "2026-01-01T00:00:00.007Z"},
+                                {"severity", "warning"},
+                                {"event", "failed"},
+                                {"pair", "ib0+ib1"},
+                                {"primary", "ib0"},
+                                {"secondary", "ib1"},
+                                {"text", "ib0 has failed: no carrier"},
+                                {"facts", {{"interface", "ib0"}, {"duration_usec", "7"}}}};
+    EXPECT_EQ(reportDocument(names, what, at), wanted);
+}
+
 TEST_F(HaReport, EachTopicHasAnIdOfItsOwn)
 {
     EXPECT_EQ(messageId(Topic::other), "");
     std::set<std::string_view> ids;
+    std::set<std::string_view> events{eventOf(Topic::other)};
     for (const auto topic :
          {Topic::started, Topic::failed, Topic::works, Topic::moving, Topic::moved, Topic::stays,
           Topic::unswitched, Topic::replaced, Topic::managed, Topic::refused}) {
         EXPECT_TRUE(ids.insert(messageId(topic)).second);
+        EXPECT_TRUE(events.insert(eventOf(topic)).second);
         EXPECT_EQ(messageId(topic).find_first_not_of("0123456789abcdef"), std::string_view::npos);
         EXPECT_EQ(messageId(topic).size(), 32u);
     }

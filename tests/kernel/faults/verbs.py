@@ -9,8 +9,9 @@ the HCA's restrack before and after.
 import atexit
 import json
 import subprocess
+import sys
+from pathlib import Path
 
-from pyverbs import enums
 from pyverbs.cq import CQ, CompChannel
 from pyverbs.device import Context
 from pyverbs.mr import MR
@@ -18,6 +19,9 @@ from pyverbs.pd import PD
 from pyverbs.pyverbs_error import PyverbsRDMAError
 from pyverbs.qp import QP, QPCap, QPInitAttr
 from pyverbs.srq import SRQ, SrqAttr, SrqInitAttr
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "vm/guest"))
+import verbs_enums as enums  # noqa: E402
 
 from .operations import Operation
 
