@@ -20,10 +20,10 @@ from pyverbs.pyverbs_error import PyverbsRDMAError
 from pyverbs.qp import QP, QPCap, QPInitAttr
 from pyverbs.srq import SRQ, SrqAttr, SrqInitAttr
 
+from .operations import Operation
+
 sys.path.append(str(Path(__file__).resolve().parents[2] / "vm/guest"))
 import verbs_enums as enums  # noqa: E402
-
-from .operations import Operation
 
 DEPTH = 32
 LENGTH = 65536
