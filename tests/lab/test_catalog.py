@@ -17,7 +17,7 @@ ALWAYS = {"PAIR", "PRIMARY", "SECONDARY", "ACTIVE"}
 
 
 def topics():
-    return dict(re.findall(r'case Topic::(\w+):\n\s+return "(\w+)";', REPORT))
+    return dict(re.findall(r'case Topic::(\w+):\n\s+return "([0-9a-f]{32})";', REPORT))
 
 
 def sent():
