@@ -37,6 +37,11 @@ other_ends() {
 	"${N[@]}" ip link set ib1.8001 up
 }
 
+# udevd, which is asked to end, has workers that end by themselves.
+udevd_has_ended() {
+	! pgrep 'udevd|udev-worker' >/dev/null
+}
+
 bus_start() {
 	# The policy of a session's bus: who is on it may do everything.
 	mkdir -p /run/dbus
@@ -102,4 +107,5 @@ wait_for 20 gone /sys/class/net/ib0.8001
 kill $MANAGER $BUS
 wait $MANAGER $BUS || true
 udevadm control --exit
+wait_for 60 udevd_has_ended
 stack_down
