@@ -3,7 +3,6 @@
 
 import shutil
 import tarfile
-from datetime import date
 from pathlib import Path
 
 from kernellib import source
@@ -19,7 +18,6 @@ from .tree import BUILD, TOP
 KERNELS = ("6.1", "6.12")
 STYLE_OF = "linux-source-6.1"
 NEWEST = "trixie-backports"
-FIRST = ("sid", "experimental")     # what breaks first
 DAYS = 7    # after which a newer kernel of a suite is looked for
 # What is too old to be built for is left out: docs/kernels.md says where that ends.
 SUITES = tuple(suite for suite in debian_suite.SUITES if not suite.startswith("bullseye"))
@@ -89,19 +87,6 @@ def sparse_newest():
 def all_kernels():
     """The modules build for every kernel whose headers Debian serves."""
     return _build_each(SUITES)
-
-
-def some_kernels():
-    """The modules build for the newest kernels of Debian, and for two others, each day's."""
-    chosen = share(date.today().toordinal())
-    print(f"      some-kernels: {', '.join(chosen)}\n", end="", flush=True)
-    return _build_each(chosen)
-
-
-def share(day):
-    """The suites of a day: the newest, and two of the others, which all have their turn."""
-    others = [suite for suite in SUITES if suite not in FIRST]
-    return (*FIRST, *(others[(2 * day + number) % len(others)] for number in range(2)))
 
 
 def other_processors():

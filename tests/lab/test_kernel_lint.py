@@ -293,16 +293,6 @@ def test_a_suite_whose_headers_cannot_be_had(monkeypatch):
     assert kernel_checks.all_kernels() == said * len(kernel_checks.SUITES)
 
 
-def test_each_kernel_has_its_day(monkeypatch, capsys):
-    count = len(kernel_checks.SUITES)
-    days = [kernel_checks.share(day) for day in range(count)]
-    assert set().union(*days) == set(kernel_checks.SUITES)
-    assert all(len(set(chosen)) == 4 and chosen[:2] == kernel_checks.FIRST for chosen in days)
-    monkeypatch.setattr(kernel_checks, "_build_each", list)
-    chosen = kernel_checks.some_kernels()
-    assert f"some-kernels: {', '.join(chosen)}" in capsys.readouterr().out
-
-
 @pytest.fixture(name="elsewhere")
 def other_processors(monkeypatch):
     """Suites of which headers cannot be had, compilers that are not there, and what is built."""
