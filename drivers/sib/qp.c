@@ -332,7 +332,7 @@ int sib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	sib_tx_unqueue(qp);
 	list_del_init(&qp->late);
 	if (qp->rc)
-		sib_port_kick(port);	/* with what it says at its end */
+		sib_port_kick(port);	/* to send what sib_rc_destroy() queues */
 	sib_rc_destroy(qp);
 	forget_completions(qp);
 	spin_unlock_bh(&port->lock);

@@ -196,7 +196,7 @@ class Run:
     def _note(self, name: str, problems: list[str], place: Path, text: str, seconds: float = 0.0,
               boot: float = 0.0) -> None:
         """Note and print how it went."""
-        # What differs is among the next lines, for whom the summary is all there is to see.
+        # The first line says only that something is wrong; often nothing but the summary is kept.
         reason = f"{' | '.join(problems[0].splitlines()[:8])}, see {place}" if problems else ""
         case = junit.Case(f"stack.{name}", junit.FAILED if problems else junit.PASSED, reason, seconds,
                           [(junit.BOOT, f"{boot:.1f}")])
