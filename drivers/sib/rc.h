@@ -3,7 +3,7 @@
  * The connected transport services, RC and UC (IBA vol. 1, 9.7 and 9.8.2), as
  * a state machine in three parts: the requester (rc_req.c) sends the requests of
  * a send queue, the completer (rc_comp.c) takes the responses to them, and the
- * responder (rc_resp.c) executes the requests of the peer and answers.
+ * responder executes the requests of the peer (rc_resp.c) and answers (rc_answer.c).
  *
  * It knows neither devices nor timers nor where memory is: packets leave, and
  * memory is read and written, through &struct sib_rc_ops, time comes in as @now
@@ -307,15 +307,24 @@ void sib_rc_response(struct sib_rc *rc, const struct sib_pkt *pkt, const void *p
 
 /* rc_resp.c */
 void sib_rc_request(struct sib_rc *rc, const struct sib_pkt *pkt, const void *payload);
+
+/* rc_answer.c */
 void sib_rc_resp_end(struct sib_rc *rc);
 
 /* Between the parts */
+void sib_rc_refuse_access(struct sib_rc *rc);
 int sib_rc_resp_run(struct sib_rc *rc, int budget);
 void sib_rc_reap(struct sib_rc *rc);
 void sib_rc_fail(struct sib_rc *rc, enum ib_wc_status status);
 void sib_rc_retry(struct sib_rc *rc);
 void sib_rc_rnr(struct sib_rc *rc, u8 code, ktime_t now);
 void sib_rc_arm(struct sib_rc *rc, ktime_t now);
+
+/* The slot that was taken @age slots ago, 1 for the newest */
+static inline struct sib_rc_slot *sib_rc_slot_of_age(struct sib_rc_resp *resp, u8 age)
+{
+	return &resp->slots[(resp->head + SIB_MAX_RD_ATOMIC - age) % SIB_MAX_RD_ATOMIC];
+}
 
 static inline bool sib_rc_is_read(enum ib_wr_opcode op)
 {

@@ -16,6 +16,7 @@
 #include "rc_req.c"
 #include "rc_comp.c"
 #include "rc_resp.c"
+#include "rc_answer.c"
 
 #define MEM_LEN		(256 * 1024)
 #define SQ_LEN		64
