@@ -332,6 +332,7 @@ void ipoib_down(struct ipoib_intf *intf)
 	/* Nothing is added any more: senders are refused since the stop. */
 	list_for_each_entry_safe(dest, next, &intf->dest_list, all)
 		dest_destroy(dest);
+	ipoib_join_forget(intf);
 	ipoib_ah_reap(intf, true);
 }
 

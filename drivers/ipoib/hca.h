@@ -8,12 +8,14 @@
 #include <linux/refcount.h>
 
 struct ib_device;
+struct ipoib_port_joins;
 
 /**
  * struct ipoib_hca - what the client keeps for a HCA
  * @ca: HCA; constant
  * @lock: held with rtnl to change @intfs, either to read it; inside rtnl
  * @intfs: registered interfaces, struct ipoib_intf by their list member
+ * @joins: joins in flight at each port, by the port's number; constant
  * @going: the HCA is being removed; guarded by rtnl
  * @users: one for the HCA itself and one for each interface whose netdev is partly the
  *	HCA's, registered or still being freed
@@ -23,6 +25,7 @@ struct ipoib_hca {
 	struct ib_device *ca;
 	struct mutex lock; /* guards what says so above */
 	struct list_head intfs;
+	struct ipoib_port_joins *joins;
 	bool going;
 	refcount_t users;
 	struct completion unused;

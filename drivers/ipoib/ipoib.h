@@ -26,6 +26,7 @@
 #include "data.h"
 #include "dest.h"
 #include "hca.h"
+#include "join.h"
 #include "proto.h"
 #include "tx_lock.h"
 
@@ -273,7 +274,7 @@ enum ipoib_flush {
  * @broadcast: group of everything else; control
  * @mcast_work: joins and leaves; control
  * @mcast_dirty: the stack's list of addresses has changed
- * @joins: requests in flight; control
+ * @joins: its part in the port's limit of joins; ipoib_port_joins.lock
  * @gc_work: forgets destinations long unused; control
  * @up_work: brings the queue pair up for ndo_open; control
  * @up_error: what came of it; control, read by ndo_open
@@ -348,7 +349,7 @@ struct ipoib_intf {
 	struct ipoib_mcast *broadcast;
 	struct delayed_work mcast_work;
 	bool mcast_dirty;
-	unsigned int joins;
+	struct ipoib_intf_joins joins;
 	struct delayed_work gc_work;
 
 	struct work_struct up_work;

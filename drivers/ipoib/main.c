@@ -174,22 +174,40 @@ static void hca_free(struct ipoib_hca *hca)
 	if (!refcount_dec_and_test(&hca->users))
 		wait_for_completion(&hca->unused);
 	mutex_destroy(&hca->lock);
+	kfree(hca->joins);
 	kfree(hca);
 }
 
-static int ipoib_add_hca(struct ib_device *ca)
+static struct ipoib_hca *hca_alloc(struct ib_device *ca)
 {
 	struct ipoib_hca *hca = kzalloc(sizeof(*hca), GFP_KERNEL);
 	u32 port;
-	int err;
 
 	if (!hca)
-		return -ENOMEM;
+		return NULL;
+	hca->joins = kcalloc(rdma_end_port(ca) + 1, sizeof(*hca->joins), GFP_KERNEL);
+	if (!hca->joins) {
+		kfree(hca);
+		return NULL;
+	}
+	rdma_for_each_port(ca, port)
+		ipoib_port_joins_init(&hca->joins[port]);
 	hca->ca = ca;
 	mutex_init(&hca->lock);
 	INIT_LIST_HEAD(&hca->intfs);
 	refcount_set(&hca->users, 1);
 	init_completion(&hca->unused);
+	return hca;
+}
+
+static int ipoib_add_hca(struct ib_device *ca)
+{
+	struct ipoib_hca *hca = hca_alloc(ca);
+	u32 port;
+	int err;
+
+	if (!hca)
+		return -ENOMEM;
 	rdma_for_each_port(ca, port) {
 		if (!rdma_protocol_ib(ca, port))
 			continue;

@@ -11,17 +11,19 @@
  *
  * All of it runs on the control queue. The SA's callback only copies the answer
  * and wakes that queue, so a request is never answered while it is being made.
- * A join that fails is repeated after 1, 2, 4 … MCAST_BACKOFF_MAX seconds. A group
- * ends with its last full member, of which a non-member that sends to it is not told,
- * and may come back under another LID: such memberships are made again as often.
+ * A join that fails is repeated after 1, 2, 4 … MCAST_BACKOFF_MAX seconds, less up to a
+ * quarter, so that interfaces which failed together do not ask together. How many may
+ * be in flight is said in join.c. A group ends with its last full member, of which a
+ * non-member that sends to it is not told, and may come back under another LID: such
+ * memberships are made again as often.
  */
+#include <linux/random.h>
 #include <linux/rtnetlink.h>
 
 #include "ipoib_trace.h"
 #include "mcast.h"
 
 #define MCAST_BACKOFF_MAX	16	/* seconds */
-#define MCAST_JOINS_MAX		16	/* requests in flight */
 #define MCAST_PATIENCE	4	/* seconds of backoff to keep packets and handle */
 
 /* What a join without creating the group has to say. */
@@ -164,8 +166,8 @@ static void mcast_set_state(struct ipoib_mcast *mcast,
 {
 	struct ipoib_intf *intf = mcast->intf;
 
-	intf->joins -= mcast->state == IPOIB_MCAST_JOINING;
-	intf->joins += state == IPOIB_MCAST_JOINING;
+	if (mcast->state == IPOIB_MCAST_JOINING && state != IPOIB_MCAST_JOINING)
+		ipoib_join_end(intf);
 	WRITE_ONCE(mcast->state, state);
 }
 
@@ -236,12 +238,13 @@ static void mcast_fill_request(const struct ipoib_intf *intf,
 static void mcast_failed(struct ipoib_mcast *mcast, int status)
 {
 	struct ipoib_intf *intf = mcast->intf;
+	unsigned long delay = mcast->backoff * HZ;
 
 	if (mcast == intf->broadcast && mcast->backoff == MCAST_BACKOFF_MAX / 2)
 		netdev_warn(intf->dev,
 			    "cannot join the broadcast group %pI6: error %d, still trying\n",
 			    mcast->dest.gid.raw, status);
-	netdev_dbg(intf->dev, "joining %pI6: error %d, again in %u s\n",
+	netdev_dbg(intf->dev, "joining %pI6: error %d, again within %u s\n",
 		   mcast->dest.gid.raw, status, mcast->backoff);
 	/*
 	 * A silent SA says nothing against the membership we had, and one that
@@ -253,10 +256,11 @@ static void mcast_failed(struct ipoib_mcast *mcast, int status)
 	mcast->nonmember = !mcast->nonmember && status != -ETIMEDOUT;
 	if (mcast->backoff >= MCAST_PATIENCE)
 		ipoib_dest_drop_pending(intf, &mcast->dest);
-	mcast->retry_at = jiffies + mcast->backoff * HZ;
+	mcast->retry_at = jiffies + delay - get_random_u32() % (delay / 4);
 	mcast->backoff = min(mcast->backoff * 2, MCAST_BACKOFF_MAX);
 }
 
+/* After ipoib_join_begin() */
 static void mcast_join(struct ipoib_mcast *mcast)
 {
 	struct ipoib_intf *intf = mcast->intf;
@@ -379,9 +383,8 @@ static bool mcast_may_join(const struct ipoib_mcast *mcast)
 {
 	const struct ipoib_intf *intf = mcast->intf;
 
-	return mcast->state == IPOIB_MCAST_IDLE && intf->running &&
+	return (mcast->state == IPOIB_MCAST_IDLE || mcast_is_loose(mcast)) && intf->running &&
 	       intf->port_state == IB_PORT_ACTIVE &&
-	       intf->joins < MCAST_JOINS_MAX &&
 	       (mcast == intf->broadcast ||
 		intf->broadcast->state == IPOIB_MCAST_JOINED);
 }
@@ -523,14 +526,47 @@ static void mcast_sync_list(struct ipoib_intf *intf)
 	}
 }
 
-static void mcast_rearm(struct ipoib_intf *intf, struct list_head *all)
+/* The group that has been due for longest, or NULL: none is kept back by one that always fails. */
+static struct ipoib_mcast *mcast_next_due(struct list_head *all)
+{
+	struct ipoib_mcast *mcast, *next = NULL;
+
+	list_for_each_entry(mcast, all, todo)
+		if (mcast_may_join(mcast) && !time_before(jiffies, mcast->retry_at) &&
+		    (!next || time_before(mcast->retry_at, next->retry_at)))
+			next = mcast;
+	return next;
+}
+
+/* Return: true if more is due, and ipoib_mcast_work() runs when it is our turn to ask. */
+static bool mcast_join_due(struct ipoib_intf *intf, struct list_head *all)
+{
+	struct ipoib_mcast *mcast;
+
+	while ((mcast = mcast_next_due(all))) {
+		if (!ipoib_join_begin(intf, mcast == intf->broadcast))
+			return true;
+		if (mcast_is_loose(mcast)) {
+			mcast_leave(mcast);
+			mcast->nonmember = false;
+		}
+		mcast_join(mcast);
+	}
+	ipoib_join_settle(intf);
+	return false;
+}
+
+/* @waits: what is due now needs no timer; mcast_join_due() */
+static void mcast_rearm(struct ipoib_intf *intf, struct list_head *all, bool waits)
 {
 	struct ipoib_mcast *mcast;
 	unsigned long next = 0;
 	bool any = false;
 
 	list_for_each_entry(mcast, all, todo) {
-		if (!mcast_may_join(mcast) && !mcast_is_loose(mcast))
+		if (!mcast_may_join(mcast))
+			continue;
+		if (waits && !time_before(jiffies, mcast->retry_at))
 			continue;
 		if (!any || time_before(mcast->retry_at, next))
 			next = mcast->retry_at;
@@ -560,6 +596,7 @@ void ipoib_mcast_work(struct work_struct *work)
 					       struct ipoib_intf, mcast_work);
 	struct ipoib_mcast *mcast;
 	LIST_HEAD(all);
+	bool waits;
 
 	if (!intf->up)
 		return;
@@ -570,16 +607,7 @@ void ipoib_mcast_work(struct work_struct *work)
 	mcast_collect(intf, &all);
 	list_for_each_entry(mcast, &all, todo)
 		mcast_take_answer(mcast);
-	list_for_each_entry(mcast, &all, todo) {
-		if (time_before(jiffies, mcast->retry_at))
-			continue;
-		if (mcast_is_loose(mcast)) {
-			mcast_leave(mcast);
-			mcast->nonmember = false;
-		}
-		if (mcast_may_join(mcast))
-			mcast_join(mcast);
-	}
+	waits = mcast_join_due(intf, &all);
 	ipoib_carrier_update(intf);
-	mcast_rearm(intf, &all);
+	mcast_rearm(intf, &all, waits);
 }

@@ -552,6 +552,7 @@ int ipoib_intf_register(struct net_device *dev, struct ipoib_hca *hca,
 	intf->port = port;
 	intf->pkey = pkey;
 	intf->parent = parent;
+	ipoib_intf_joins_init(intf, &hca->joins[port]);
 	intf->guid = parent ? parent->guid : 0;
 	intf->port_state = attr.state;
 	intf->lid = attr.lid;

@@ -37,6 +37,7 @@ static struct {
 	u32 followed;
 	u32 paths_destroyed;
 	u32 groups_destroyed;
+	u32 turns_forgotten;
 } port;
 
 static int fake_query_port(struct ib_device *ca, u32 number, struct ib_port_attr *attr)
@@ -110,6 +111,12 @@ void ipoib_mcast_destroy(struct ipoib_mcast *mcast)
 	if (mcast->intf->broadcast == mcast)
 		mcast->intf->broadcast = NULL;
 	kfree_rcu(mcast, dest.rcu);
+}
+
+/* Only when no group is left that could wait for its turn */
+void ipoib_join_forget(struct ipoib_intf *intf)
+{
+	port.turns_forgotten += !intf->broadcast;
 }
 
 void ipoib_mcast_restart(struct ipoib_intf *intf)
@@ -525,6 +532,7 @@ static void close_forgets_everything(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, list_empty(&world->intf->dest_list));
 		KUNIT_EXPECT_EQ(test, port.paths_destroyed, 1U * round);
 		KUNIT_EXPECT_EQ(test, port.groups_destroyed, 2U * round);
+		KUNIT_EXPECT_EQ(test, port.turns_forgotten, 1U * round);
 		KUNIT_EXPECT_EQ(test, world->handles, 0U);
 		KUNIT_EXPECT_FALSE(test, netif_carrier_ok(world->intf->dev));
 		KUNIT_EXPECT_EQ(test, world_due(&world->intf->gc_work), -1);

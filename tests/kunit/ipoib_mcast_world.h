@@ -25,11 +25,15 @@ static int fake_init_ah(struct ib_device *ca, u32 port, struct ib_sa_mcmember_re
 #define ib_sa_get_mcmember_rec fake_get_rec
 #define ib_init_ah_from_mcmember fake_init_ah
 #include "dest.c"
+#include "join.c"
 #include "mgid.c"
 /* by its path: the software HCA has a file of this name as well */
 #include "../../drivers/ipoib/mcast.c"
 
 #define MEMBERS	64
+
+/* That of the interface */
+static struct ipoib_port_joins port_joins;
 
 /* What the SA and the HCA have been told. */
 static struct {
@@ -161,6 +165,9 @@ static int setup(struct kunit *test)
 					     GFP_KERNEL);
 	if (!world->ca->port_data)
 		return -ENOMEM;
+	port_joins = (struct ipoib_port_joins){};
+	ipoib_port_joins_init(&port_joins);
+	ipoib_intf_joins_init(intf, &port_joins);
 	INIT_DELAYED_WORK(&intf->mcast_work, ipoib_mcast_work);
 	intf->up = true;
 	intf->running = true;
@@ -183,7 +190,8 @@ static void teardown(struct kunit *test)
 	list_for_each_entry_safe(dest, next, &intf->dest_list, all)
 		ipoib_mcast_destroy(ipoib_mcast_of(dest));
 	KUNIT_EXPECT_NULL(test, intf->broadcast);
-	KUNIT_EXPECT_EQ(test, intf->joins, 0U);
+	ipoib_join_forget(intf);
+	KUNIT_EXPECT_EQ(test, port_joins.in_flight, 0U);
 	KUNIT_EXPECT_EQ(test, sa.attached, 0);
 	for (i = 0; i < sa.joins; i++)
 		KUNIT_EXPECT_TRUE_MSG(test, sa.left[i], "membership %u", i);

@@ -58,6 +58,33 @@ static void a_non_member_joins_anew(struct kunit *test)
 	KUNIT_EXPECT_LT(test, world_due(&world->intf->mcast_work), 0);	/* for good */
 }
 
+/* It stays one until it is its turn to ask. */
+static void a_non_member_waits_for_its_turn(struct kunit *test)
+{
+	struct ipoib_intf *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
+	struct ipoib_mcast *mcast;
+	u32 n;
+
+	KUNIT_ASSERT_NOT_NULL(test, other);
+	ipoib_intf_joins_init(other, &port_joins);
+	join_broadcast(test);
+	mcast = send_to(test, 1);
+	answer(1, -EINVAL, 0);
+	skip_backoff(mcast);
+	answer(2, 0, 0xC001);
+	for (n = 0; n < IPOIB_JOINS_MAX; n++)
+		KUNIT_EXPECT_TRUE(test, ipoib_join_begin(other, false));
+	skip_backoff(mcast);
+	KUNIT_EXPECT_EQ(test, sa.joins, 3U);
+	KUNIT_EXPECT_FALSE(test, sa.left[2]);
+	while (n--)
+		ipoib_join_end(other);
+	world_settle();
+	KUNIT_EXPECT_EQ(test, sa.joins, 4U);
+	KUNIT_EXPECT_TRUE(test, sa.left[2]);
+	answer(3, 0, 0xC002);
+}
+
 static void packets_do_not_wait_for_ever(struct kunit *test)
 {
 	struct ipoib_mcast *mcast;
@@ -93,6 +120,7 @@ static void send_only_becomes_full(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(send_only_joins),
 	KUNIT_CASE(a_non_member_joins_anew),
+	KUNIT_CASE(a_non_member_waits_for_its_turn),
 	KUNIT_CASE(packets_do_not_wait_for_ever),
 	KUNIT_CASE(send_only_becomes_full),
 	{}
