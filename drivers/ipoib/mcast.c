@@ -18,7 +18,6 @@
  * memberships are made again as often.
  */
 #include <linux/random.h>
-#include <linux/rtnetlink.h>
 
 #include "ipoib_trace.h"
 #include "mcast.h"
@@ -50,21 +49,6 @@ void ipoib_mcast_kick(struct ipoib_intf *intf)
 	mod_delayed_work(intf->wq, &intf->mcast_work, 0);
 }
 
-/**
- * ipoib_mcast_set_umcast - leave groups that user space joins itself to it, or not
- * @intf: registered interface
- * @umcast: leave them; groups that the interface is a member of stay so
- *
- * Context: rtnl.
- */
-void ipoib_mcast_set_umcast(struct ipoib_intf *intf, bool umcast)
-{
-	ASSERT_RTNL();
-	WRITE_ONCE(intf->umcast, umcast);
-	WRITE_ONCE(intf->mcast_dirty, true);
-	ipoib_mcast_kick(intf);
-}
-
 static int mcast_answer(int status, struct ib_sa_multicast *sa)
 {
 	struct ipoib_mcast *mcast = sa->context;
@@ -78,9 +62,18 @@ static int mcast_answer(int status, struct ib_sa_multicast *sa)
 	return 0;
 }
 
-static struct ipoib_mcast *mcast_create(struct ipoib_intf *intf,
-					const union ib_gid *mgid,
-					bool sendonly, gfp_t gfp)
+/**
+ * ipoib_mcast_create - a group that is to be joined
+ * @intf: interface
+ * @mgid: group, which @intf has no membership of
+ * @sendonly: nobody here wants to receive it
+ * @gfp: how to allocate
+ *
+ * Context: control, or a transmit queue's lock; ipoib_mcast_kick() is the caller's.
+ * Return: the group, or NULL without memory.
+ */
+struct ipoib_mcast *ipoib_mcast_create(struct ipoib_intf *intf, const union ib_gid *mgid,
+				       bool sendonly, gfp_t gfp)
 {
 	struct ipoib_mcast *mcast = kzalloc(sizeof(*mcast), gfp);
 	int err;
@@ -114,7 +107,7 @@ static struct ipoib_mcast *mcast_create(struct ipoib_intf *intf,
 struct ipoib_dest *ipoib_mcast_create_sendonly(struct ipoib_intf *intf,
 					       const union ib_gid *mgid)
 {
-	struct ipoib_mcast *mcast = mcast_create(intf, mgid, true, GFP_ATOMIC);
+	struct ipoib_mcast *mcast = ipoib_mcast_create(intf, mgid, true, GFP_ATOMIC);
 
 	if (!mcast)
 		return NULL;
@@ -171,8 +164,13 @@ static void mcast_set_state(struct ipoib_mcast *mcast,
 	WRITE_ONCE(mcast->state, state);
 }
 
-/* Give the membership back. The callback has returned for good afterwards. */
-static void mcast_leave(struct ipoib_mcast *mcast)
+/**
+ * ipoib_mcast_leave - give a membership back
+ * @mcast: group, joined or not; the SA's callback has returned for good afterwards
+ *
+ * Context: control.
+ */
+void ipoib_mcast_leave(struct ipoib_mcast *mcast)
 {
 	if (mcast->sa)
 		ib_sa_free_multicast(mcast->sa);
@@ -193,7 +191,7 @@ void ipoib_mcast_destroy(struct ipoib_mcast *mcast)
 
 	ipoib_dest_unlink(intf, &mcast->dest);
 	ipoib_mcast_detach(mcast);
-	mcast_leave(mcast);
+	ipoib_mcast_leave(mcast);
 	if (intf->broadcast == mcast)
 		intf->broadcast = NULL;
 	kfree_rcu(mcast, dest.rcu);
@@ -210,7 +208,7 @@ int ipoib_mcast_start(struct ipoib_intf *intf)
 {
 	union ib_gid mgid = ipoib_hwaddr_gid(intf->dev->broadcast);
 
-	intf->broadcast = mcast_create(intf, &mgid, false, GFP_KERNEL);
+	intf->broadcast = ipoib_mcast_create(intf, &mgid, false, GFP_KERNEL);
 	if (!intf->broadcast)
 		return -ENOMEM;
 	WRITE_ONCE(intf->mcast_dirty, true);
@@ -360,7 +358,7 @@ static void mcast_take_answer(struct ipoib_mcast *mcast)
 	if (status == -ENETRESET) {
 		trace_ipoib_join(mcast->intf, &mcast->dest.gid, status, 0);
 		/* The SA has lost it: not a failure, ask again at once. */
-		mcast_leave(mcast);
+		ipoib_mcast_leave(mcast);
 		mcast->retry_at = jiffies;
 		return;
 	}
@@ -369,7 +367,7 @@ static void mcast_take_answer(struct ipoib_mcast *mcast)
 	trace_ipoib_join(mcast->intf, &mcast->dest.gid, status,
 			 status ? 0 : be16_to_cpu(mcast->rec.mlid));
 	if (status) {
-		mcast_leave(mcast);
+		ipoib_mcast_leave(mcast);
 		mcast_failed(mcast, status);
 		return;
 	}
@@ -389,49 +387,14 @@ static bool mcast_may_join(const struct ipoib_mcast *mcast)
 		intf->broadcast->state == IPOIB_MCAST_JOINED);
 }
 
-/* Has somebody else on this host joined a group that we have not? */
-static bool mcast_is_users(const struct ipoib_intf *intf, union ib_gid *mgid)
-{
-	struct ib_sa_mcmember_rec rec;
-
-	return READ_ONCE(intf->umcast) &&
-	       !ib_sa_get_mcmember_rec(intf->ca, intf->port, mgid, &rec);
-}
-
-/* Groups of the stack's list that are new here; the rest is marked wanted. */
-static void mcast_scan_list(struct ipoib_intf *intf)
-{
-	struct net_device *dev = intf->dev;
-	struct netdev_hw_addr *ha;
-	struct ipoib_mcast *mcast;
-	struct ipoib_dest *dest;
-	union ib_gid mgid;
-
-	rcu_read_lock();
-	netif_addr_lock_bh(dev);
-	netdev_for_each_mc_addr(ha, dev) {
-		if (!ipoib_multicast_hwaddr_valid(ha->addr, dev->broadcast))
-			continue;
-		mgid = ipoib_hwaddr_gid(ha->addr);
-		dest = ipoib_dest_find(intf, &mgid);
-		if (dest) {
-			ipoib_mcast_of(dest)->wanted = true;
-			continue;
-		}
-		if (mcast_is_users(intf, &mgid))
-			continue;
-		mcast = mcast_create(intf, &mgid, false, GFP_ATOMIC);
-		if (mcast)
-			mcast->wanted = true;
-		else
-			WRITE_ONCE(intf->mcast_dirty, true);
-	}
-	netif_addr_unlock_bh(dev);
-	rcu_read_unlock();
-}
-
-/* All groups, as a list that only this pass of the control queue walks. */
-static void mcast_collect(struct ipoib_intf *intf, struct list_head *all)
+/**
+ * ipoib_mcast_collect - all groups, as a list that only this pass of the control queue walks
+ * @intf: interface
+ * @all: gets them, by ipoib_mcast.todo
+ *
+ * Context: control.
+ */
+void ipoib_mcast_collect(struct ipoib_intf *intf, struct list_head *all)
 {
 	struct ipoib_dest *dest;
 
@@ -453,7 +416,7 @@ void ipoib_mcast_detach_all(struct ipoib_intf *intf)
 	struct ipoib_mcast *mcast;
 	LIST_HEAD(all);
 
-	mcast_collect(intf, &all);
+	ipoib_mcast_collect(intf, &all);
 	list_for_each_entry(mcast, &all, todo)
 		ipoib_mcast_detach(mcast);
 }
@@ -474,14 +437,14 @@ void ipoib_mcast_restart(struct ipoib_intf *intf)
 	struct ipoib_mcast *mcast;
 	LIST_HEAD(all);
 
-	mcast_collect(intf, &all);
+	ipoib_mcast_collect(intf, &all);
 	list_for_each_entry(mcast, &all, todo) {
 		ipoib_dest_clear_ah(intf, &mcast->dest);
 		mcast->backoff = 1;
 		mcast->retry_at = jiffies;
 		if (mcast->state != IPOIB_MCAST_JOINED ||
 		    intf->port_state == IB_PORT_ACTIVE)
-			mcast_leave(mcast);
+			ipoib_mcast_leave(mcast);
 	}
 	ipoib_mcast_kick(intf);
 }
@@ -501,29 +464,6 @@ void ipoib_mcast_retry(struct ipoib_intf *intf)
 	mcast->backoff = 1;
 	mcast->retry_at = jiffies;
 	ipoib_mcast_kick(intf);
-}
-
-/* Make the memberships those of the stack's list of addresses. */
-static void mcast_sync_list(struct ipoib_intf *intf)
-{
-	struct ipoib_mcast *mcast, *next;
-	LIST_HEAD(all);
-
-	mcast_scan_list(intf);
-	mcast_collect(intf, &all);
-	list_for_each_entry_safe(mcast, next, &all, todo) {
-		if (mcast == intf->broadcast)
-			continue;
-		if (mcast->wanted && mcast->sendonly) {
-			mcast_leave(mcast);
-			WRITE_ONCE(mcast->sendonly, false);
-			mcast->retry_at = jiffies;
-		} else if (!mcast->wanted && !mcast->sendonly) {
-			ipoib_mcast_destroy(mcast);
-			continue;
-		}
-		mcast->wanted = false;
-	}
 }
 
 /* The group that has been due for longest, or NULL: none is kept back by one that always fails. */
@@ -547,7 +487,7 @@ static bool mcast_join_due(struct ipoib_intf *intf, struct list_head *all)
 		if (!ipoib_join_begin(intf, mcast == intf->broadcast))
 			return true;
 		if (mcast_is_loose(mcast)) {
-			mcast_leave(mcast);
+			ipoib_mcast_leave(mcast);
 			mcast->nonmember = false;
 		}
 		mcast_join(mcast);
@@ -602,9 +542,9 @@ void ipoib_mcast_work(struct work_struct *work)
 		return;
 	if (READ_ONCE(intf->mcast_dirty)) {
 		WRITE_ONCE(intf->mcast_dirty, false);
-		mcast_sync_list(intf);
+		ipoib_mcast_sync_list(intf);
 	}
-	mcast_collect(intf, &all);
+	ipoib_mcast_collect(intf, &all);
 	list_for_each_entry(mcast, &all, todo)
 		mcast_take_answer(mcast);
 	waits = mcast_join_due(intf, &all);

@@ -63,16 +63,24 @@ static inline struct ipoib_mcast *ipoib_mcast_of(struct ipoib_dest *dest)
 	return container_of(dest, struct ipoib_mcast, dest);
 }
 
+/* mcast.c */
+struct ipoib_mcast *ipoib_mcast_create(struct ipoib_intf *intf, const union ib_gid *mgid,
+				       bool sendonly, gfp_t gfp);
 struct ipoib_dest *ipoib_mcast_create_sendonly(struct ipoib_intf *intf,
 					       const union ib_gid *mgid);
 void ipoib_mcast_detach(struct ipoib_mcast *mcast);
 void ipoib_mcast_detach_all(struct ipoib_intf *intf);
+void ipoib_mcast_leave(struct ipoib_mcast *mcast);
 void ipoib_mcast_destroy(struct ipoib_mcast *mcast);
+void ipoib_mcast_collect(struct ipoib_intf *intf, struct list_head *all);
 int ipoib_mcast_start(struct ipoib_intf *intf);
-void ipoib_mcast_set_umcast(struct ipoib_intf *intf, bool umcast);
 void ipoib_mcast_kick(struct ipoib_intf *intf);
 void ipoib_mcast_restart(struct ipoib_intf *intf);
 void ipoib_mcast_retry(struct ipoib_intf *intf);
 void ipoib_mcast_work(struct work_struct *work);
+
+/* mcast_list.c */
+void ipoib_mcast_set_umcast(struct ipoib_intf *intf, bool umcast);
+void ipoib_mcast_sync_list(struct ipoib_intf *intf);
 
 #endif /* IPOIB_MCAST_H */

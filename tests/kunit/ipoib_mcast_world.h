@@ -29,6 +29,7 @@ static int fake_init_ah(struct ib_device *ca, u32 port, struct ib_sa_mcmember_re
 #include "mgid.c"
 /* by its path: the software HCA has a file of this name as well */
 #include "../../drivers/ipoib/mcast.c"
+#include "mcast_list.c"
 
 #define MEMBERS	64
 
