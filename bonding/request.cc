@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include "bonding/request.hpp"
 
+#include "netlink/device_name.hpp"
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <net/if.h>
@@ -140,7 +142,7 @@ std::string checkSlaves(const Words &words, const std::vector<std::string> &slav
     if (slaves.empty())
         return "--slaves is missing, for example --slaves ib0,ib1";
     for (const auto &slave : slaves)
-        if (!isInterfaceName(slave))
+        if (!netlink::isDeviceName(slave))
             return fmt::format("--slaves: '{}' is no name of an interface", slave);
     if (std::set(slaves.begin(), slaves.end()).size() != slaves.size())
         return "--slaves: one is named twice";
@@ -203,9 +205,9 @@ std::string understand(const Words &words, Invocation &invocation)
         return "--bond-name is missing, for example --bond-name bond0";
     if (names.size() > 1)
         return fmt::format("one bond, not {} and {}", names[0], names[1]);
-    if (!isInterfaceName(names[0]))
+    if (!netlink::isDeviceName(names[0]))
         return fmt::format("--bond-name: '{}' is no name for an interface: 1 to {} characters, "
-                           "without blanks, '/' and ':'",
+                           "without blanks, '/', ':' and '%'",
                            names[0], IFNAMSIZ - 1);
     invocation.request.bond = names[0];
     if (action == Action::up || action == Action::check)
@@ -214,13 +216,6 @@ std::string understand(const Words &words, Invocation &invocation)
 }
 
 } // namespace
-
-bool isInterfaceName(const std::string &name)
-{
-    return !name.empty() && name.size() < IFNAMSIZ && name != "." && name != ".." &&
-           std::ranges::all_of(name, [](char c) { return c > ' ' && c < 127; }) &&
-           name.find_first_of("/:%") == std::string::npos;
-}
 
 std::optional<netlink::Address> parseBondAddress(const std::string &text)
 {

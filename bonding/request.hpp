@@ -48,7 +48,4 @@ struct Talk {
 // Addresses without a prefix length get one: /24, or /64 for IPv6.
 [[nodiscard]] std::optional<netlink::Address> parseBondAddress(const std::string &text);
 
-// What a name of an interface can be.
-[[nodiscard]] bool isInterfaceName(const std::string &name);
-
 } // namespace openipoib::bonding

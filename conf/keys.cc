@@ -155,12 +155,4 @@ DeviceKey splitDeviceKey(std::string_view name, DeviceKeyFamily family)
     return {};
 }
 
-bool isDeviceName(std::string_view name)
-{
-    if (name.empty() || name.size() > 15 || name == "." || name == "..")
-        return false;
-    return std::ranges::all_of(
-        name, [](char c) { return c > ' ' && c < 0x7F && c != '/' && c != ':' && c != '%'; });
-}
-
 } // namespace openipoib::conf

@@ -56,7 +56,4 @@ enum class DeviceKeyFamily { interface, bond };
 // The key as one of that family; an empty device: it is none.
 [[nodiscard]] DeviceKey splitDeviceKey(std::string_view name, DeviceKeyFamily family);
 
-// Whether the kernel takes this as the name of a network interface.
-[[nodiscard]] bool isDeviceName(std::string_view name);
-
 } // namespace openipoib::conf

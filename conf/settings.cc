@@ -4,6 +4,7 @@
 #include "conf/keys.hpp"
 #include "conf/nearest.hpp"
 #include "conf/values.hpp"
+#include "netlink/device_name.hpp"
 
 #include <algorithm>
 #include <set>
@@ -127,7 +128,7 @@ void Reader::checkKeys()
 void Reader::interfaceKey(const Assignment &at, const DeviceKey &key)
 {
     auto &settings = reading_.settings;
-    if (!isDeviceName(key.device)) {
+    if (!netlink::isDeviceName(key.device)) {
         add(Severity::error, at, "'" + printable(key.device) + "' is no name of an interface",
             "expected " + std::string(key.pattern));
         return;

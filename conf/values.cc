@@ -3,6 +3,7 @@
 
 #include "conf/keys.hpp"
 #include "conf/nearest.hpp"
+#include "netlink/device_name.hpp"
 
 #include <arpa/inet.h>
 #include <limits.h>
@@ -123,7 +124,8 @@ Parsed<std::vector<HaTarget>> parseHosts(std::string_view value, bool (*fits)(co
         HaTarget one{.address = word.substr(0, percent), .interface = {}};
         if (percent != std::string::npos)
             one.interface = word.substr(percent + 1);
-        if (!fits(one.address) || (percent != std::string::npos && !isDeviceName(one.interface)))
+        if (!fits(one.address) ||
+            (percent != std::string::npos && !netlink::isDeviceName(one.interface)))
             return misfit(word, expected);
         if (std::ranges::find(all, one) != all.end())
             return std::unexpected(
@@ -191,7 +193,7 @@ Parsed<std::vector<std::string>> parseDevices(std::string_view value)
     if (names.empty())
         return misfit(value, "expected names separated by commas, for example ib0,ib1");
     for (auto name = names.begin(); name != names.end(); ++name) {
-        if (!isDeviceName(*name))
+        if (!netlink::isDeviceName(*name))
             return misfit(*name, "expected names of at most 15 characters, separated by commas");
         if (std::find(names.begin(), name, *name) != name)
             return std::unexpected(
@@ -210,7 +212,8 @@ Parsed<std::vector<std::vector<std::string>>> parseSecondaries(std::string_view 
     for (const auto &word : split(value)) {
         auto names = split(word, ":");
         if (names.empty() || word.starts_with(':') || word.ends_with(':') ||
-            word.find("::") != std::string::npos || !std::ranges::all_of(names, isDeviceName))
+            word.find("::") != std::string::npos ||
+            !std::ranges::all_of(names, netlink::isDeviceName))
             return misfit(word, expected);
         for (const auto &name : names)
             if (!known.insert(name).second)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 // ipoib-ha: the command line.
-#include "conf/keys.hpp"
 #include "conf/values.hpp"
 #include "ha-daemon/daemon.hpp"
 #include "ha-daemon/document.hpp"
@@ -9,6 +8,7 @@
 #include "ha-daemon/request.hpp"
 #include "io/file.hpp"
 #include "io/journal.hpp"
+#include "netlink/device_name.hpp"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -162,7 +162,7 @@ io::Result<std::vector<conf::HaPair>> pairsOf(const CommandLine &line)
     };
     const auto primaries = orDefault(line.primaries, "ib0");
     for (const auto &name : primaries)
-        if (!conf::isDeviceName(name))
+        if (!netlink::isDeviceName(name))
             return io::fail(EINVAL, "'" + name + "' is not the name of an interface");
     std::vector<std::vector<std::string>> secondaries;
     for (const auto &names : orDefault(line.secondaries, "ib1")) {

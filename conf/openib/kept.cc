@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include "conf/openib/kept.hpp"
 
+#include "netlink/device_name.hpp"
+
 #include <fmt/format.h>
-#include <net/if.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -21,13 +22,6 @@ constexpr std::uint64_t maxIndex = std::numeric_limits<int>::max();
 constexpr std::uint64_t maxMtu = 65520; // connected mode
 constexpr std::uint64_t maxPkey = 0xFFFF;
 constexpr std::uint64_t maxNumber = std::numeric_limits<std::uint32_t>::max();
-
-bool isName(std::string_view name)
-{
-    return !name.empty() && name.size() < IFNAMSIZ && name != "." && name != ".." &&
-           std::ranges::all_of(name,
-                               [](char c) { return c > ' ' && c < 0x7F && c != '/' && c != ':'; });
-}
 
 // Takes values out of an object; the first that is wrong is remembered.
 class Reader
@@ -63,7 +57,8 @@ class Reader
     std::string name(const char *key)
     {
         const Json *value = find(key);
-        if (value && value->is_string() && isName(value->get_ref<const std::string &>()))
+        if (value && value->is_string() &&
+            netlink::isDeviceName(value->get_ref<const std::string &>()))
             return value->get<std::string>();
         return say<std::string>(key, "is no name of an interface");
     }
@@ -162,7 +157,8 @@ std::string keptText(const Kept &kept)
 {
     Json interfaces = Json::array();
     for (const auto &interface : kept)
-        if (isName(interface.name) && (interface.parent.empty() || isName(interface.parent)))
+        if (netlink::isDeviceName(interface.name) &&
+            (interface.parent.empty() || netlink::isDeviceName(interface.parent)))
             interfaces.push_back(document(interface));
     return Json{{"version", version}, {"interfaces", std::move(interfaces)}}.dump() + "\n";
 }

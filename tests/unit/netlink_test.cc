@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 // Messages by hand, and the kernel itself in a network namespace of its own.
 #include "netlink/address.hpp"
+#include "netlink/device_name.hpp"
 #include "netlink/link.hpp"
 
 #include <gtest/gtest.h>
@@ -43,6 +44,15 @@ Message ipoibLink()
     message.put(IFLA_IPOIB_MODE, std::uint16_t{IPOIB_MODE_CONNECTED});
     message.put(IFLA_IPOIB_UMCAST, std::uint16_t{1});
     return message;
+}
+
+TEST(DeviceName, WhatItCanBe)
+{
+    for (const auto *name : {"ibp65s0.8001", "a", "fifteen_letters", "ib0-a_b+c"})
+        EXPECT_TRUE(isDeviceName(name)) << name;
+    for (const auto *name : {"", ".", "..", "sixteen_letters_", "a/b", "a:1", "ib%d", "a b", "a\n",
+                             "a\x7f", "\xc3\xa9"})
+        EXPECT_FALSE(isDeviceName(name)) << name;
 }
 
 TEST(NetlinkLink, Ipoib)
