@@ -123,7 +123,8 @@ RouteParts keepRoute(io::View from, const Link &link, Item &item)
 }
 
 // Routes of the kernel, and of routing daemons, which put them elsewhere themselves, and
-// would not remove what they have not put there.
+// would not remove what they have not put there. Those of DHCP are to move: the address that
+// they belong to moves as well, and its client knows of one interface alone.
 bool isNotToMove(const rtmsg &fixed)
 {
     static constexpr std::array theirs{
