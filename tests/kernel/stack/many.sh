@@ -3,8 +3,6 @@
 # shellcheck shell=bash
 # As many partitions as a port has P_Keys for, with a child on each, and as many groups
 # as a program may want.
-#
-# run: by name
 source "$STACK/lib.sh"
 
 CHILDREN=126
