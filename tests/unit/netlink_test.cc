@@ -3,16 +3,15 @@
 #include "netlink/address.hpp"
 #include "netlink/device_name.hpp"
 #include "netlink/link.hpp"
+#include "network_namespace.hpp"
 
 #include <gtest/gtest.h>
 #include <linux/if_addr.h>
 #include <linux/if_arp.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
-#include <sched.h>
 
 #include <algorithm>
-#include <thread>
 
 namespace openipoib::netlink
 {
@@ -165,22 +164,6 @@ TEST(NetlinkAddress, PartOfAMessageIsReadAsFarAsItGoes)
         EXPECT_TRUE(!found || found->isWhole()) << size;
     }
     EXPECT_FALSE(decodeAddress({}));
-}
-
-// Run a test's body in a thread with a network of its own.
-void inNamespace(void (*body)(Socket &))
-{
-    bool unshared = false;
-    std::thread([&] {
-        unshared = ::unshare(CLONE_NEWNET) == 0;
-        if (!unshared)
-            return;
-        auto socket = Socket::open();
-        ASSERT_TRUE(socket) << socket.error().text();
-        body(*socket);
-    }).join();
-    if (!unshared)
-        GTEST_SKIP() << "no network namespace: not root";
 }
 
 Link linkOf(Socket &socket, const std::string &name)
