@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 // Documents as the daemon answers them, of pairs in as many states as there are members to see:
 // one a line, {"name": ..., "document": ...}. With the argument monitor, what it says to those who
-// listen. For check-ha-schema.
+// listen; with metrics, the page of each document instead of the document. For check-ha-schema and
+// check-ha-metrics.
 #include "ha-daemon/document.hpp"
+#include "ha-daemon/metrics.hpp"
 #include "ha-daemon/report.hpp"
 #include "ha-daemon/session_document.hpp"
 #include "ha_roster_world.hpp"
 
 #include <nlohmann/json.hpp>
 
+#include <functional>
 #include <iostream>
 #include <string_view>
 
@@ -19,9 +22,19 @@ namespace
 
 using nlohmann::json;
 
-void print(const char *name, json pairs)
+using Print = std::function<void(const char *name, json pairs)>;
+
+const auto asked = std::chrono::system_clock::time_point(std::chrono::milliseconds(1767225600007));
+
+void printDocument(const char *name, json pairs)
 {
     std::cout << json{{"name", name}, {"document", answerOf(std::move(pairs))}}.dump() << '\n';
+}
+
+void printPage(const char *name, json pairs)
+{
+    const auto page = metricsText(answerOf(std::move(pairs)), asked);
+    std::cout << json{{"name", name}, {"page", page}}.dump() << '\n';
 }
 
 // One session that is up and one that never was, and a port that cannot be opened
@@ -71,7 +84,7 @@ json of(const RosterWorld &world)
     return out;
 }
 
-void printSpares()
+void printSpares(const Print &print)
 {
     RosterWorld world;
     world.kernel.give(ib0, item(Kind::address4, "10.0.0.1/24"));
@@ -87,7 +100,7 @@ void printSpares()
     print("a spare interface that fails, and refuses a change", json::array({of(world)}));
 }
 
-void printAll()
+void printAll(const Print &print)
 {
     print("no pair", json::array());
     World unseen;
@@ -115,7 +128,7 @@ void printAll()
     connected.look();
     print("connected, and the secondary gone", json::array({of(connected)}));
 
-    printSpares();
+    printSpares(print);
 
     World dry = started();
     print("to be switched, two pairs",
@@ -152,10 +165,9 @@ void printSaid()
     more.quiesce();
     std::vector<Say> said = world.said;
     said.insert(said.end(), more.said.begin(), more.said.end());
-    const auto at = std::chrono::system_clock::time_point(std::chrono::milliseconds(1767225600007));
     for (const auto &one : said)
         std::cout << json{{"name", one.text},
-                          {"document", reportDocument({{"ib0", "ib1"}}, one, at)}}
+                          {"document", reportDocument({{"ib0", "ib1"}}, one, asked)}}
                          .dump()
                   << '\n';
 }
@@ -165,9 +177,15 @@ void printSaid()
 
 int main(int argc, char **argv)
 {
-    if (argc > 1 && std::string_view(argv[1]) == "monitor")
-        openipoib::ha::printSaid();
-    else
-        openipoib::ha::printAll();
+    using namespace openipoib::ha;
+    const std::string_view what = argc > 1 ? argv[1] : "";
+    if (what == "monitor") {
+        printSaid();
+    } else if (what == "metrics") {
+        printAll(printPage);
+        std::cout << json{{"name", "no daemon"}, {"page", absenceText()}}.dump() << '\n';
+    } else {
+        printAll(printDocument);
+    }
     return testing::UnitTest::GetInstance()->Failed();
 }

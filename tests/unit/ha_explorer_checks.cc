@@ -11,6 +11,23 @@ namespace
 
 constexpr Time known = 5s; // until the peer knows, if it hears the last announcement
 
+// What `status` and `switch --dry-run` say of the standby, against what it is. All that the
+// daemon has to do there is done by then, so that nothing but its health can be wrong.
+std::string wrongStatus(const World &world)
+{
+    const Side standby = other(world.active());
+    const auto lacks = world.pair->standbyLacks();
+    if (world.kernel.good(standby) && !lacks.empty())
+        return std::string(interfaceNames[standby]) +
+               " works, and is said to lack: " + lacks.front();
+    if (!world.kernel.good(standby) && lacks.empty())
+        return std::string(interfaceNames[standby]) + " fails, and is said to lack nothing";
+    if (const auto why = world.pair->whyNotSwitched(); world.kernel.good(standby) == !why.empty())
+        return "a switch to " + std::string(interfaceNames[standby]) + " would " +
+               (why.empty() ? "be done, and it fails" : "not be done: " + why);
+    return {};
+}
+
 // Once the world has been quiet for a while
 std::string wrongPlace(const State &state)
 {
@@ -35,7 +52,7 @@ std::string wrongPlace(const State &state)
     }
     if (!world.pair->failing().empty())
         return "it still tries: " + world.pair->failing().begin()->first.text();
-    return {};
+    return wrongStatus(world);
 }
 
 std::string wrongBelief(const State &state)
