@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include "conf/values.hpp"
 
-#include "conf/keys.hpp"
 #include "conf/nearest.hpp"
 #include "netlink/device_name.hpp"
 

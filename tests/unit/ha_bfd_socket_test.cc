@@ -7,12 +7,13 @@
 #include "network_namespace.hpp"
 
 #include <arpa/inet.h>
+#include <gtest/gtest.h>
 #include <linux/if_addr.h>
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <cstring>
 #include <initializer_list>
+#include <iterator>
 #include <string>
 
 namespace openipoib::ha
