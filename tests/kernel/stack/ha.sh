@@ -147,7 +147,7 @@ up() {
 cut_off() {
 	echo 1000000 >"/sys/kernel/debug/sib/$3/drop_ppm"
 	wait_for 60 active_is 1 "$2"
-	everything_on "$2" || fail "not everything has moved"
+	wait_for 60 everything_on "$2"
 	wait_for 60 grep -q "moving from $1 to $2: $1: its target does not answer" /run/ha1.log
 	echo 0 >"/sys/kernel/debug/sib/$3/drop_ppm"
 	wait_for 60 healthy 1
@@ -262,7 +262,7 @@ done
 kill_daemon 1 TERM
 daemon 1 --failback 1
 wait_for 60 healthy 1
-ha 1 switch >/dev/null
+ha 1 switch >/dev/null || healthy_or_degraded 1
 active_is 1 ib2 || fail "not switched by hand"
 down vc
 wait_for 60 active_is 1 ib0

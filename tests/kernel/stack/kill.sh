@@ -25,7 +25,7 @@ begin() {
 	rping)
 		rping -s -a 10.0.0.1 -C 1000000 -S 4000 >/run/server 2>&1 &
 		SERVER=$!
-		wait_for 20 listening 7174
+		wait_for 60 listening 7174
 		from=$(frames)
 		"${N[@]}" rping -c -a 10.0.0.1 -C 1000000 -S 4000 >/run/client 2>&1 &
 		CLIENT=$!
@@ -33,7 +33,7 @@ begin() {
 	*)
 		"$@" -F -n 1000000 -d sib0 >/run/server 2>&1 &
 		SERVER=$!
-		wait_for 20 listening 18515
+		wait_for 60 listening 18515
 		from=$(frames)
 		"$@" -F -n 1000000 -d sib1 127.0.0.1 >/run/client 2>&1 &
 		CLIENT=$!
@@ -55,7 +55,7 @@ killed() {
 }
 
 nothing_left() {
-	wait_for 20 as_before || fail "$1: $(resources)"
+	wait_for 60 as_before || fail "$1: $(resources)"
 }
 
 stack_up
@@ -88,7 +88,7 @@ for program in "${PROGRAMS[0]}" "${PROGRAMS[2]}" rping; do
 	killed $CLIENT client
 	killed $SERVER server
 	rdma link add sib1 type sib netdev vb
-	wait_for 20 port_is sib1 ACTIVE
+	wait_for 60 port_is sib1 ACTIVE
 	addresses
 	nothing_left "$program"
 done

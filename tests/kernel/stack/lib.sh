@@ -125,6 +125,11 @@ partitions() {
 	} >/run/partitions.conf
 }
 
+# udevd, which is asked to end, has workers that end by themselves.
+udevd_has_ended() {
+	! pgrep 'udevd|udev-worker' >/dev/null
+}
+
 # opensm_on HCA [OPTION...]: a subnet manager on its port
 opensm_on() {
 	[[ -e /run/partitions.conf ]] || partitions ''

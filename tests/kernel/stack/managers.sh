@@ -37,11 +37,6 @@ other_ends() {
 	"${N[@]}" ip link set ib1.8001 up
 }
 
-# udevd, which is asked to end, has workers that end by themselves.
-udevd_has_ended() {
-	! pgrep 'udevd|udev-worker' >/dev/null
-}
-
 bus_start() {
 	# The policy of a session's bus: who is on it may do everything.
 	mkdir -p /run/dbus

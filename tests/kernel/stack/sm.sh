@@ -24,11 +24,11 @@ joined() {
 # works makes them ACTIVE
 unset_ports() {
 	ip link set vb down
-	wait_for 20 port_is sib0 DOWN
-	wait_for 20 port_is sib1 DOWN
+	wait_for 60 port_is sib0 DOWN
+	wait_for 60 port_is sib1 DOWN
 	ip link set vb up
-	wait_for 20 port_is sib0 INIT
-	wait_for 20 port_is sib1 INIT
+	wait_for 60 port_is sib0 INIT
+	wait_for 60 port_is sib1 INIT
 	wait_for 10 no_carrier ib0
 }
 
@@ -43,15 +43,15 @@ for round in 1 2; do
 	ping -q -c 3 -i 0.1 -W 2 10.0.0.2 >/dev/null || fail "no SM, no ping"
 	! joined sib0 2>/dev/null || fail "an SA answers"
 	start_sm
-	wait_for 20 joined sib0
-	wait_for 20 ping -c 1 -W 1 10.0.0.2
+	wait_for 60 joined sib0
+	wait_for 60 ping -c 1 -W 1 10.0.0.2
 done
 step "SM restarts, ports are to be set up"
 stop_sm
 unset_ports
 start_sm
-wait_for 20 joined sib0
-wait_for 20 ping -c 1 -W 1 10.0.0.2
+wait_for 60 joined sib0
+wait_for 60 ping -c 1 -W 1 10.0.0.2
 
 step "another takes over, with other LIDs"
 lid_of sib0
@@ -64,11 +64,11 @@ unset_ports
 opensm_on sib1 -r
 wait_for 30 port_is sib0 ACTIVE
 wait_for 30 port_is sib1 ACTIVE
-wait_for 20 lid_is sib1 "$first"
-wait_for 20 lid_is sib0 "$second"
-wait_for 20 joined sib1
-wait_for 20 ping -c 1 -W 1 10.0.0.2
-wait_for 20 ping -c 1 -W 1 fd00::2
+wait_for 60 lid_is sib1 "$first"
+wait_for 60 lid_is sib0 "$second"
+wait_for 60 joined sib1
+wait_for 60 ping -c 1 -W 1 10.0.0.2
+wait_for 60 ping -c 1 -W 1 fd00::2
 
 step "interface up while there is no SM"
 stop_sm
@@ -76,6 +76,6 @@ unset_ports
 ip link set ib0 down
 ip link set ib0 up
 start_sm
-wait_for 20 joined sib0
+wait_for 60 joined sib0
 wait_for 30 ping -c 1 -W 1 10.0.0.2
 stack_down

@@ -55,7 +55,7 @@ fabric_of() {
 	SIDE[$1]=$!
 }
 
-# transfer [COMMAND...]: 2 MiB by TCP to h1, and COMMAND meanwhile; all of it arrives
+# transfer [COMMAND...]: 4 MiB by TCP to h1, and COMMAND meanwhile; all of it arrives
 transfer() {
 	local receiver sender
 	rm -f /run/got
@@ -73,8 +73,8 @@ transfer() {
 
 # first_port_pulled: that of the host with two
 first_port_pulled() {
-	[[ $(stat -c %s /run/got) -lt $(stat -c %s /run/sent) ]] || fail "all is there already"
 	ip link set h0 down
+	[[ $(stat -c %s /run/got) -lt $(stat -c %s /run/sent) ]] || fail "all is there already"
 }
 
 side_down() {
@@ -140,7 +140,7 @@ wait_for 60 ping -c 1 -W 1 10.0.0.2
 wait_for 60 ping -c 1 -W 1 fd00::2
 ping -q -c 50 -i 0.1 -W 10 -s 4000 10.0.0.2 >/run/ping || fail "$(cat /run/ping)"
 grep ' 0% packet loss' /run/ping || fail "$(cat /run/ping)"
-head -c 2M /dev/urandom >/run/sent
+head -c 4M /dev/urandom >/run/sent
 transfer true
 
 step "what the cables have counted"

@@ -22,7 +22,7 @@ rounds() {
 	for ((count = 0; count < 3; count++)); do
 		ip link set ib0 down
 		ip link set ib0 up
-		wait_for 20 ping -c 1 -W 1 10.0.0.2
+		wait_for 60 ping -c 1 -W 1 10.0.0.2
 	done
 }
 
@@ -35,17 +35,17 @@ rounds
 step "and with connections"
 echo connected >/sys/class/net/ib0/mode
 "${N[@]}" bash -c 'echo connected >/sys/class/net/ib1/mode'
-wait_for 20 ping -c 1 -W 1 10.0.0.2
+wait_for 60 ping -c 1 -W 1 10.0.0.2
 rounds
 step "connections end while others go on"
 for ((count = 0; count < 3; count++)); do
 	"${N[@]}" bash -c 'echo datagram >/sys/class/net/ib1/mode; echo connected >/sys/class/net/ib1/mode'
-	wait_for 20 ping -c 1 -W 1 10.0.0.2
+	wait_for 60 ping -c 1 -W 1 10.0.0.2
 done
 step "rings of other sizes"
 for size in 64 512 128; do
 	ethtool -G ib0 rx $size tx $size
-	wait_for 20 ping -c 1 -W 1 10.0.0.2
+	wait_for 60 ping -c 1 -W 1 10.0.0.2
 done
 calm
 stack_down
