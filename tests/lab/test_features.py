@@ -61,8 +61,8 @@ def test_a_case_of_a_suite_failed_on_one_kernel(folder):
 
 
 def test_skipped_is_not_run(folder):
-    write(folder, "stack.xml", case("stack.tcp", junit.SKIPPED))
-    assert judge(folder, "stack:tcp", wanted=[]) == ("not run: stack:tcp", False)
+    write(folder, "stack.xml", junit.Case("stack.tcp", junit.SKIPPED, "no TCP here"))
+    assert judge(folder, "stack:tcp", wanted=[]) == ("not run: stack:tcp; no TCP here", False)
 
 
 def test_no_test_proves_nothing_but_is_no_failure(folder):
