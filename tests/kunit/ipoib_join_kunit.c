@@ -75,12 +75,14 @@ static void one_after_another(struct kunit *test)
 	take_all(test, 0);
 	KUNIT_EXPECT_FALSE(test, ipoib_join_begin(line.child[0], false));
 	KUNIT_EXPECT_FALSE(test, ipoib_join_begin(line.child[1], false));
-	KUNIT_EXPECT_FALSE(test, ipoib_join_begin(line.child[0], false));	/* keeps its place */
+	/* It keeps its place. */
+	KUNIT_EXPECT_FALSE(test, ipoib_join_begin(line.child[0], false));
 	end(0, 1);
 	KUNIT_EXPECT_EQ(test, line.woken[0], 1U);
 	KUNIT_EXPECT_EQ(test, line.woken[1], 0U);
 	KUNIT_EXPECT_TRUE(test, ipoib_join_begin(line.child[0], false));
-	KUNIT_EXPECT_FALSE(test, ipoib_join_begin(line.child[0], false));	/* behind the other */
+	/* Now it is behind the other. */
+	KUNIT_EXPECT_FALSE(test, ipoib_join_begin(line.child[0], false));
 	end(0, 1);
 	KUNIT_EXPECT_EQ(test, line.woken[0], 1U);
 	KUNIT_EXPECT_EQ(test, line.woken[1], 1U);
@@ -181,7 +183,8 @@ static struct kunit_suite suite = {
 	.init = setup,
 	.test_cases = cases,
 };
+
 kunit_test_suite(suite);
 
-MODULE_DESCRIPTION("KUnit: joins in flight");
 MODULE_LICENSE("Dual MIT/GPL");
+MODULE_DESCRIPTION("KUnit: joins in flight");
