@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 // What a pair does about each thing that can happen to it.
-#include "ha_world.hpp"
+#include "ha_pair_fixture.hpp"
 
 namespace openipoib::ha
 {
@@ -8,64 +8,6 @@ namespace
 {
 
 using namespace std::chrono_literals;
-
-const Items identity{item(Kind::address4, "10.0.0.1/24"), item(Kind::address4, "10.0.0.9/24"),
-                     item(Kind::address6, "fd00::1/64"),  item(Kind::rule, "from all iif"),
-                     item(Kind::route4, "default"),       item(Kind::route6, "fd01::/64"),
-                     item(Kind::neighbour, "10.0.0.7")};
-
-class HaPair : public testing::Test
-{
-  protected:
-    World world;
-
-    void SetUp() override
-    {
-        for (const auto &one : identity)
-            world.kernel.give(Side::primary, one);
-        world.kernel.give(Side::primary, item(Kind::peer, "10.0.0.2"));
-    }
-    // With failback after 5 s: the pair has moved to where the identities of its peers are.
-    void followPeers()
-    {
-        world.policy.failback = 5s;
-        world.policy.asks = true;
-        world.start();
-        world.tell(ReachChanged{Side::primary, "only standby ports answer by BFD", Met::standbys});
-        world.quiesce();
-        ASSERT_EQ(world.active(), Side::secondary);
-    }
-    void cut(Side side)
-    {
-        world.kernel.side[side].carrier = false;
-        cutPort(side);
-        link(side);
-    }
-    void mend(Side side)
-    {
-        world.kernel.port[side] = "";
-        world.announcePort(side);
-        world.kernel.side[side].carrier = world.kernel.side[side].up;
-        link(side);
-    }
-    // The HCA speaks before the network stack does.
-    void cutPort(Side side)
-    {
-        world.kernel.port[side] = "the port is down";
-        world.announcePort(side);
-        world.deliverAll();
-    }
-    void link(Side side)
-    {
-        world.announceLink(side);
-        world.deliverAll();
-    }
-    [[nodiscard]] bool said(const std::string &text) const
-    {
-        return std::ranges::any_of(
-            world.said, [&](const Say &one) { return one.text.find(text) != std::string::npos; });
-    }
-};
 
 TEST_F(HaPair, NothingIsMovedWithoutCause)
 {
@@ -346,87 +288,6 @@ TEST_F(HaPair, EveryKindOfFailureMoves)
     link(Side::primary);
     EXPECT_EQ(world.active(), Side::secondary);
     world.expectOn(Side::secondary, identity);
-}
-
-TEST_F(HaPair, AnInterfaceThatReachesNobodyIsLeft)
-{
-    world.start();
-    world.tell(ReachChanged{Side::primary, "no target answers"});
-    EXPECT_EQ(world.active(), Side::secondary);
-    world.expectOn(Side::secondary, identity);
-    EXPECT_EQ(world.pair->moves().back().cause, "ib0: no target answers");
-    world.tell(ReachChanged{Side::primary, ""});
-    EXPECT_TRUE(world.pair->health(Side::primary).good());
-}
-
-// Peers have been switched by hand, and would have to come back.
-TEST_F(HaPair, AnInterfaceThatPeersHaveLeftIsGoneBackToOnlyAfterThem)
-{
-    followPeers();
-    world.tell(ReachChanged{Side::primary, "", Met::standbys});
-    world.pass(60s);
-    world.quiesce();
-    EXPECT_EQ(world.active(), Side::secondary);
-    // A cable there is pulled, and plugged again.
-    for (const Met met : {Met::nobody, Met::standbys}) {
-        world.tell(ReachChanged{Side::primary, "", met});
-        world.pass(60s);
-        EXPECT_EQ(world.pair->moveCount(), 1u);
-    }
-    world.tell(ReachChanged{Side::secondary, "only standby ports answer by BFD", Met::standbys});
-    world.quiesce();
-    EXPECT_EQ(world.active(), Side::primary);
-}
-
-// Switches had lost each other, and the peer was where it is all the time.
-TEST_F(HaPair, AnInterfaceThatReachesThePeerAgainIsGoneBackTo)
-{
-    followPeers();
-    world.tell(ReachChanged{Side::primary, "", Met::somebody});
-    world.pass(4s);
-    EXPECT_EQ(world.active(), Side::secondary);
-    world.pass(2s);
-    EXPECT_EQ(world.active(), Side::primary);
-}
-
-// Neither after a start, nor while its peer is away: it is not known whether it reaches anybody.
-TEST_F(HaPair, NothingFailsBackToAnInterfaceByWhichNobodyAnswers)
-{
-    world.policy.failback = 0s;
-    world.policy.asks = true;
-    world.start();
-    cut(Side::primary);
-    world.tell(ReachChanged{Side::secondary, "", Met::somebody});
-    world.kill();
-    mend(Side::primary);
-    world.start();
-    world.tell(ReachChanged{Side::secondary, "", Met::somebody});
-    world.quiesce();
-    EXPECT_EQ(world.active(), Side::secondary);
-    world.tell(ReachChanged{Side::secondary, "", Met::nobody});
-    world.quiesce();
-    EXPECT_EQ(world.active(), Side::secondary);
-    world.tell(ReachChanged{Side::primary, "", Met::standbys});
-    EXPECT_EQ(world.active(), Side::primary);
-}
-
-// It is the targets that are gone, not the way to them.
-TEST_F(HaPair, WhenNeitherReachesAnybodyNothingMoves)
-{
-    world.start();
-    world.tell(ReachChanged{Side::secondary, "no target answers"});
-    world.tell(ReachChanged{Side::primary, "no target answers"});
-    world.quiesce();
-    EXPECT_EQ(world.active(), Side::primary);
-    EXPECT_TRUE(world.pair->moves().empty());
-    // Nor do they keep it on a port that has failed.
-    cut(Side::primary);
-    EXPECT_EQ(world.active(), Side::secondary);
-    world.expectOn(Side::secondary, identity);
-    mend(Side::primary);
-    EXPECT_EQ(world.active(), Side::secondary);
-    world.tell(ReachChanged{Side::primary, ""});
-    EXPECT_EQ(world.active(), Side::primary);
 }
 
 TEST_F(HaPair, WithBothPortsDownTheIdentityWaits)
