@@ -39,7 +39,7 @@ static void send_only_joins(struct kunit *test)
 }
 
 /* Its group may have ended and come back under another LID, unknown to it. */
-static void a_non_member_joins_anew(struct kunit *test)
+static void a_non_member_joins_again(struct kunit *test)
 {
 	struct ipoib_mcast *mcast;
 
@@ -119,7 +119,7 @@ static void send_only_becomes_full(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(send_only_joins),
-	KUNIT_CASE(a_non_member_joins_anew),
+	KUNIT_CASE(a_non_member_joins_again),
 	KUNIT_CASE(a_non_member_waits_for_its_turn),
 	KUNIT_CASE(packets_do_not_wait_for_ever),
 	KUNIT_CASE(send_only_becomes_full),

@@ -130,7 +130,7 @@ def test_the_same_kernel_is_asked_once(kernel):
 
 @pytest.mark.parametrize("what", ["include/generated/autoconf.h", "include/generated/utsrelease.h",
                                   "include/generated/uapi/linux/version.h", "Module.symvers"])
-def test_a_kernel_that_changes_is_asked_anew(kernel, what):
+def test_a_kernel_that_changes_is_asked_again(kernel, what):
     kernel.ask()
     kernel.write(kernel.tree / what, "/* another */\n")
     assert kernel.ask()[1] == 4
