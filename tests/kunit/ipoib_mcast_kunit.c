@@ -263,14 +263,11 @@ static void requests_in_flight_are_few(struct kunit *test)
 /* Another interface of the port has asked for all that may be asked for. */
 static void a_port_has_its_requests_in_common(struct kunit *test)
 {
-	struct ipoib_intf *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
-	u32 n;
+	struct ipoib_intf *other;
+	u32 n = IPOIB_JOINS_MAX;
 
-	KUNIT_ASSERT_NOT_NULL(test, other);
-	ipoib_intf_joins_init(other, &port_joins);
 	join_broadcast(test);
-	for (n = 0; n < IPOIB_JOINS_MAX; n++)
-		KUNIT_EXPECT_TRUE(test, ipoib_join_begin(other, false));
+	other = with_all_joins(test);
 	listed(1, true);
 	listed(2, true);
 	KUNIT_EXPECT_EQ(test, sa.joins, 1U);
@@ -291,14 +288,11 @@ static void a_port_has_its_requests_in_common(struct kunit *test)
 /* One that is refused time and again does not keep the others of its interface back. */
 static void what_was_due_first_is_asked_for_first(struct kunit *test)
 {
-	struct ipoib_intf *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
-	u32 n;
+	struct ipoib_intf *other;
+	u32 n = IPOIB_JOINS_MAX;
 
-	KUNIT_ASSERT_NOT_NULL(test, other);
-	ipoib_intf_joins_init(other, &port_joins);
 	join_broadcast(test);
-	for (n = 0; n < IPOIB_JOINS_MAX; n++)
-		KUNIT_EXPECT_TRUE(test, ipoib_join_begin(other, false));
+	other = with_all_joins(test);
 	listed(1, true);
 	listed(2, true);
 	find(2)->retry_at -= HZ;
@@ -315,14 +309,11 @@ static void what_was_due_first_is_asked_for_first(struct kunit *test)
 /* A group that is not wanted any more when its turn comes; the next one has it. */
 static void a_turn_that_is_not_used(struct kunit *test)
 {
-	struct ipoib_intf *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
-	u32 n;
+	struct ipoib_intf *other;
+	u32 n = IPOIB_JOINS_MAX;
 
-	KUNIT_ASSERT_NOT_NULL(test, other);
-	ipoib_intf_joins_init(other, &port_joins);
 	join_broadcast(test);
-	for (n = 0; n < IPOIB_JOINS_MAX; n++)
-		KUNIT_EXPECT_TRUE(test, ipoib_join_begin(other, false));
+	other = with_all_joins(test);
 	listed(1, true);
 	listed(1, false);
 	KUNIT_EXPECT_FALSE(test, list_empty(&world->intf->joins.wait));

@@ -257,6 +257,19 @@ static void listed(u32 n, bool on)
 	run();
 }
 
+/* Another interface of the port, which has asked for all that may be asked for. */
+static __maybe_unused struct ipoib_intf *with_all_joins(struct kunit *test)
+{
+	struct ipoib_intf *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
+	u32 n;
+
+	KUNIT_ASSERT_NOT_NULL(test, other);
+	ipoib_intf_joins_init(other, &port_joins);
+	for (n = 0; n < IPOIB_JOINS_MAX; n++)
+		KUNIT_EXPECT_TRUE(test, ipoib_join_begin(other, false));
+	return other;
+}
+
 /* Let the time of the next attempt come. Return: how far away it was [ms]. */
 static int __maybe_unused skip_backoff(struct ipoib_mcast *mcast)
 {

@@ -61,19 +61,16 @@ static void a_non_member_joins_again(struct kunit *test)
 /* It stays one until it is its turn to ask. */
 static void a_non_member_waits_for_its_turn(struct kunit *test)
 {
-	struct ipoib_intf *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
+	struct ipoib_intf *other;
 	struct ipoib_mcast *mcast;
-	u32 n;
+	u32 n = IPOIB_JOINS_MAX;
 
-	KUNIT_ASSERT_NOT_NULL(test, other);
-	ipoib_intf_joins_init(other, &port_joins);
 	join_broadcast(test);
 	mcast = send_to(test, 1);
 	answer(1, -EINVAL, 0);
 	skip_backoff(mcast);
 	answer(2, 0, 0xC001);
-	for (n = 0; n < IPOIB_JOINS_MAX; n++)
-		KUNIT_EXPECT_TRUE(test, ipoib_join_begin(other, false));
+	other = with_all_joins(test);
 	skip_backoff(mcast);
 	KUNIT_EXPECT_EQ(test, sa.joins, 3U);
 	KUNIT_EXPECT_FALSE(test, sa.left[2]);
