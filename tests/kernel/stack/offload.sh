@@ -26,6 +26,7 @@ mode() {
 	"${N[@]}" bash -c "echo $1 >/sys/class/net/ib1/mode"
 }
 
+# bad_checksums: since the namespace is there, which for ib0's is longer than the scenario
 bad_checksums() {
 	nstat -asz TcpInCsumErrors UdpInCsumErrors IpInHdrErrors | awk '/Err/ { n += $2 } END { print n }'
 }
@@ -48,6 +49,7 @@ transfers() {
 }
 
 stack_up
+bad_before=$(bad_checksums)
 head -c 1234567 /dev/urandom >/run/sent
 has rx-checksumming || fail "the HCA verifies no checksums"
 has tx-checksum-ipv4 || fail "the HCA makes no checksums"
@@ -73,7 +75,7 @@ transfers
 mode datagram
 transfers
 (($(cut_by_hca) > before)) || fail "no segment was left to the HCA"
-[[ $(bad_checksums) == 0 && $("${N[@]}" bash -c "$(declare -f bad_checksums); bad_checksums") == 0 ]] ||
+[[ $(bad_checksums) == "$bad_before" && $("${N[@]}" bash -c "$(declare -f bad_checksums); bad_checksums") == 0 ]] ||
 	fail "bad checksums: $(nstat -as) $("${N[@]}" nstat -as)"
 step "over a bad cable"
 for end in va vb; do
