@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Connected mode of an interface: its life, its mode, and how events reach the
- * control queue.
- *
- * Whoever notices something (a sender, NAPI, a callback of the CM or of the HCA)
- * sets a bit in the object's item and puts the item on the ready list; the control
- * queue takes it off and acts. An item that has ended is not put on the list any
- * more, so an object may be freed a grace period after that.
+ * Connected mode of an interface: its life, its mode, and what control does for it.
  */
 #include <linux/sched/mm.h>
 
@@ -32,79 +26,8 @@ u32 ipoib_cm_options(void)
 	return READ_ONCE(cm_partial) ? IPOIB_CM_OPT_PARTIAL : 0;
 }
 
-/**
- * ipoib_cm_item_init - an object without events
- * @item: part of it
- * @handle: called on the control queue
- */
-void ipoib_cm_item_init(struct ipoib_cm_item *item,
-			void (*handle)(struct ipoib_cm_item *item,
-				       unsigned long events))
-{
-	INIT_LIST_HEAD(&item->ready);
-	item->handle = handle;
-}
-
-/**
- * ipoib_cm_note - something has happened to an object
- * @cm: connected mode
- * @item: part of the object
- * @event: bit number
- *
- * Context: any, also with interrupts off.
- */
-void ipoib_cm_note(struct ipoib_cm *cm, struct ipoib_cm_item *item,
-		   unsigned int event)
-{
-	unsigned long flags;
-	bool taken;
-
-	spin_lock_irqsave(&cm->ready_lock, flags);
-	taken = !item->dead;
-	if (taken) {
-		__set_bit(event, &item->events);
-		if (list_empty(&item->ready))
-			list_add_tail(&item->ready, &cm->ready);
-	}
-	spin_unlock_irqrestore(&cm->ready_lock, flags);
-	if (taken)
-		queue_work(cm->intf->wq, &cm->work);
-}
-
-/**
- * ipoib_cm_item_end - take no more events
- * @cm: connected mode
- * @item: part of the object
- *
- * Context: control. Who still tries to note one must be an RCU reader.
- */
-void ipoib_cm_item_end(struct ipoib_cm *cm, struct ipoib_cm_item *item)
-{
-	spin_lock_irq(&cm->ready_lock);
-	item->dead = true;
-	list_del_init(&item->ready);
-	spin_unlock_irq(&cm->ready_lock);
-}
-
 /* Objects that are seen to before others of the interface have their turn on the control queue. */
 #define CM_BATCH	16
-
-static struct ipoib_cm_item *cm_next_ready(struct ipoib_cm *cm,
-					   unsigned long *events)
-{
-	struct ipoib_cm_item *item;
-
-	spin_lock_irq(&cm->ready_lock);
-	item = list_first_entry_or_null(&cm->ready, struct ipoib_cm_item,
-					ready);
-	if (item) {
-		list_del_init(&item->ready);
-		*events = item->events;
-		item->events = 0;
-	}
-	spin_unlock_irq(&cm->ready_lock);
-	return item;
-}
 
 /*
  * Nobody's time is up while there is nobody; and what has been noted before the
@@ -134,7 +57,7 @@ static void cm_work(struct work_struct *work)
 	if (xchg(&cm->stopping, false))
 		ipoib_conns_event(cm, IPOIB_CONN_EV_STOP);
 	for (left = CM_BATCH; left; left--) {
-		item = cm_next_ready(cm, &events);
+		item = ipoib_cm_next_ready(cm, &events);
 		if (!item)
 			break;
 		item->handle(item, events);
@@ -379,15 +302,17 @@ int ipoib_cm_create(struct ipoib_intf *intf)
 	cm->intf = intf;
 	INIT_WORK(&cm->work, cm_work);
 	INIT_DELAYED_WORK(&cm->tick, cm_tick);
-	spin_lock_init(&cm->ready_lock);
-	INIT_LIST_HEAD(&cm->ready);
 	INIT_LIST_HEAD(&cm->backlog);
 	INIT_LIST_HEAD(&cm->links);
 	INIT_LIST_HEAD(&cm->rx_links);
 	mutex_init(&cm->rx_lock);
-	err = ipoib_conns_init(cm);
+	mutex_init(&cm->rxq.fill_lock);
+	err = ipoib_cm_commands_create(cm);
 	if (err)
 		goto err_free;
+	err = ipoib_conns_init(cm);
+	if (err)
+		goto err_commands;
 	cm->tx_cq = ib_create_cq(intf->ca, ipoib_tx_comp_handler, NULL,
 				 &intf->txq[0], &attr);
 	if (IS_ERR(cm->tx_cq)) {
@@ -405,7 +330,10 @@ err_destroy_cq:
 	ib_destroy_cq(cm->tx_cq);
 err_conns:
 	ipoib_conns_destroy(cm);
+err_commands:
+	destroy_workqueue(cm->commands);
 err_free:
+	mutex_destroy(&cm->rxq.fill_lock);
 	mutex_destroy(&cm->rx_lock);
 	kvfree(cm);
 	return err;
@@ -427,6 +355,8 @@ void ipoib_cm_destroy(struct ipoib_intf *intf)
 	ipoib_cm_rxq_destroy(cm);
 	ib_destroy_cq(cm->tx_cq);
 	ipoib_conns_destroy(cm);
+	destroy_workqueue(cm->commands);
+	mutex_destroy(&cm->rxq.fill_lock);
 	mutex_destroy(&cm->rx_lock);
 	kvfree(cm);
 }

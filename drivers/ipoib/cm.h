@@ -13,7 +13,8 @@
  *    buffers of ipoib_cm_rxq; without shared receive queues, each has its part.
  *
  * All three change on the control queue alone. Callbacks of the CM, of the HCA
- * and NAPI note an event in the object's ipoib_cm_item and wake the control queue.
+ * and NAPI note an event in the object's ipoib_cm_item and wake the control queue. What
+ * it asks the HCA for, commands do (cm_item.c).
  */
 #ifndef IPOIB_CM_H
 #define IPOIB_CM_H
@@ -43,18 +44,32 @@ struct ipoib_cm;
 
 /**
  * struct ipoib_cm_item - an object that events happen to
- * @ready: link in ipoib_cm.ready while there are any; guarded by
+ * @cm: connected mode; constant
+ * @ready: link in ipoib_cm.ready while there are any, and it is not busy; guarded by
  *	ipoib_cm.ready_lock
  * @dead: no more are taken; guarded by ipoib_cm.ready_lock
- * @events: bits, what they mean is the object's business
+ * @busy: a command runs, and events wait; written by control under ipoib_cm.ready_lock
+ * @events: bits, what they mean is the object's business, but for @IPOIB_CM_COMMANDED of one
+ *	that has commands; guarded by ipoib_cm.ready_lock
  * @handle: does what they ask for; control
+ * @work: runs @command
+ * @command: the newest one; control, while it is not busy
+ * @error: what that has returned; of the command while it runs, then control
  */
 struct ipoib_cm_item {
+	struct ipoib_cm *cm;
 	struct list_head ready;
 	bool dead;
+	bool busy;
 	unsigned long events;
 	void (*handle)(struct ipoib_cm_item *item, unsigned long events);
+	struct work_struct work;
+	int (*command)(struct ipoib_cm_item *item);
+	int error;
 };
+
+/* Event: the command that was given for the object has ended. */
+#define IPOIB_CM_COMMANDED	0
 
 /**
  * struct ipoib_conn_key - a peer's interface, as in its hardware address
@@ -154,8 +169,9 @@ struct ipoib_cm_rx_bufs {
  * @cq: receive completions; constant while the netdev is registered
  * @napi: polls @cq
  * @shared: the HCA has shared receive queues; constant
- * @srq: shared receive queue, while there are incoming connections; control
- *	while @napi is off, or no connection uses it
+ * @fill_lock: guards the making of @srq and @bufs
+ * @srq: shared receive queue, while there are incoming connections; made under @fill_lock
+ *	with @napi off, destroyed by control when there is no connection
  * @bufs: its buffers
  * @size: number of buffers of all connections; constant
  * @sges: pages a buffer has; constant
@@ -177,6 +193,7 @@ struct ipoib_cm_rxq {
 	struct ib_cq *cq;
 	struct napi_struct napi;
 	bool shared;
+	struct mutex fill_lock; /* guards what says so above */
 	struct ib_srq *srq;
 	struct ipoib_cm_rx_bufs bufs;
 	u32 size;
@@ -200,6 +217,7 @@ struct ipoib_cm_rxq {
  * @ready_lock: guards @ready and what ipoib_cm_item says; taken with interrupts
  *	off
  * @ready: items with events
+ * @commands: queue of commands to the HCA
  * @stopping: connected mode has been switched off
  * @tick: sees to what has to be done by a certain time; control
  * @conns: ipoib_conn by key (RCU)
@@ -235,6 +253,7 @@ struct ipoib_cm {
 	struct work_struct work;
 	spinlock_t ready_lock; /* guards what says so above */
 	struct list_head ready;
+	struct workqueue_struct *commands;
 	bool stopping;
 	struct delayed_work tick;
 
@@ -269,13 +288,18 @@ struct ipoib_cm {
 };
 
 /* cm.c */
-void ipoib_cm_item_init(struct ipoib_cm_item *item,
+u32 ipoib_cm_options(void);
+
+/* cm_item.c */
+int ipoib_cm_commands_create(struct ipoib_cm *cm);
+void ipoib_cm_commands_settle(struct ipoib_cm *cm);
+void ipoib_cm_item_init(struct ipoib_cm *cm, struct ipoib_cm_item *item,
 			void (*handle)(struct ipoib_cm_item *item,
 				       unsigned long events));
-void ipoib_cm_note(struct ipoib_cm *cm, struct ipoib_cm_item *item,
-		   unsigned int event);
-void ipoib_cm_item_end(struct ipoib_cm *cm, struct ipoib_cm_item *item);
-u32 ipoib_cm_options(void);
+void ipoib_cm_note(struct ipoib_cm_item *item, unsigned int event);
+void ipoib_cm_command(struct ipoib_cm_item *item, int (*command)(struct ipoib_cm_item *item));
+void ipoib_cm_item_end(struct ipoib_cm_item *item);
+struct ipoib_cm_item *ipoib_cm_next_ready(struct ipoib_cm *cm, unsigned long *events);
 
 /* cm_dest.c */
 int ipoib_conns_init(struct ipoib_cm *cm);

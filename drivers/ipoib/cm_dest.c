@@ -86,7 +86,7 @@ static struct ipoib_conn *conn_create(struct ipoib_cm *cm,
 	conn = kzalloc(sizeof(*conn), GFP_ATOMIC);
 	if (!conn)
 		return NULL;
-	ipoib_cm_item_init(&conn->item, conn_handle);
+	ipoib_cm_item_init(cm, &conn->item, conn_handle);
 	conn->key = *key;
 	conn->cm = cm;
 	conn->used = jiffies;
@@ -122,7 +122,7 @@ static void conn_want(struct ipoib_conn *conn)
 	if (conn->state == IPOIB_CONN_NEW ||
 	    (conn->state == IPOIB_CONN_DATAGRAM &&
 	     time_after_eq(jiffies, READ_ONCE(conn->ask_at))))
-		ipoib_cm_note(conn->cm, &conn->item, IPOIB_CONN_EV_PACKET);
+		ipoib_cm_note(&conn->item, IPOIB_CONN_EV_PACKET);
 }
 
 /* Too long for a datagram, while the peer is expected to take connections again. */
@@ -366,7 +366,7 @@ static void conn_forget(struct ipoib_conn *conn)
 	list_del(&conn->on_path);
 	if (conn->path)
 		conn->path->conn_count--;
-	ipoib_cm_item_end(conn->cm, &conn->item);
+	ipoib_cm_item_end(&conn->item);
 	kfree_rcu(conn, rcu);
 }
 
@@ -451,7 +451,7 @@ void ipoib_conn_event(struct ipoib_conn *conn, enum ipoib_conn_event event)
 		conn_forget(conn);
 	else if (step.next == IPOIB_CONN_NEW &&
 		 !skb_queue_empty_lockless(&conn->hold.packets))
-		ipoib_cm_note(conn->cm, &conn->item, IPOIB_CONN_EV_PACKET);
+		ipoib_cm_note(&conn->item, IPOIB_CONN_EV_PACKET);
 }
 
 /*

@@ -54,7 +54,7 @@ bool ipoib_cm_tx_usable(const struct ipoib_cm_tx *link)
 static void ring_break(struct ipoib_cm_tx *link)
 {
 	WRITE_ONCE(link->broken, true);
-	ipoib_cm_note(link->cm, &link->item, IPOIB_CM_TX_BROKEN);
+	ipoib_cm_note(&link->item, IPOIB_CM_TX_BROKEN);
 }
 
 static void ring_post(struct ipoib_cm_tx *link)
@@ -262,7 +262,7 @@ static void ring_completion(struct ipoib_cm *cm, const struct ib_wc *wc,
 	}
 	ring_complete(link, wc->wr_id, ok, budget);
 	if (unlikely(READ_ONCE(link->state) != IPOIB_CM_TX_OPEN))
-		ipoib_cm_note(cm, &link->item, IPOIB_CM_TX_DRAINED);
+		ipoib_cm_note(&link->item, IPOIB_CM_TX_DRAINED);
 }
 
 /*

@@ -9,9 +9,7 @@
  * pair. One connection at a time does this, so the completion queue has room.
  * A connection with buffers of its own has drained when all of them have come back.
  */
-#include <linux/module.h>
 #include <linux/random.h>
-#include <linux/sched/mm.h>
 
 #include "cm_rx.h"
 
@@ -23,25 +21,6 @@
 #define RX_MANY		(IPOIB_CONNS_MAX / 4 * 3)
 /* Of those that are idle, so many end at a tick: each is a command to the HCA. */
 #define RX_IDLE_ENDS	64
-
-/* 0.16 ms: until a sender tries again for which there was no buffer (IBA 9.7.5.2.8). */
-#define RX_RNR_TIMER	8
-/* It may try for ever: the queue never runs dry for good. */
-#define RX_RNR_RETRIES	7
-
-/**
- * enum ipoib_cm_rx_event - bits of the item of an incoming connection
- * @IPOIB_CM_RX_ASKED: a request to be answered
- * @IPOIB_CM_RX_ENDED: the peer has disconnected, or the queue pair has failed
- * @IPOIB_CM_RX_LAST: the queue pair in ERROR has taken its last buffer
- * @IPOIB_CM_RX_DRAINED: its last completion has been handled
- */
-enum ipoib_cm_rx_event {
-	IPOIB_CM_RX_ASKED,
-	IPOIB_CM_RX_ENDED,
-	IPOIB_CM_RX_LAST,
-	IPOIB_CM_RX_DRAINED,
-};
 
 /**
  * ipoib_cm_rx_used - a message has come
@@ -62,7 +41,7 @@ void ipoib_cm_rx_used(struct ipoib_cm_rx *rx)
  */
 void ipoib_cm_rx_drained(struct ipoib_cm_rx *rx)
 {
-	ipoib_cm_note(rx->cm, &rx->item, IPOIB_CM_RX_DRAINED);
+	ipoib_cm_note(&rx->item, IPOIB_CM_RX_DRAINED);
 }
 
 /**
@@ -96,200 +75,42 @@ void ipoib_cm_rx_returned(struct ipoib_cm_rx *rx)
 		ipoib_cm_rx_drained(rx);
 }
 
-/* Some say that the queue pair has failed, others are of no consequence (IBA 11.6.3). */
-static void rx_qp_event(struct ib_event *event, void *context)
-{
-	struct ipoib_cm_rx *rx = context;
-
-	switch (event->event) {
-	case IB_EVENT_QP_LAST_WQE_REACHED:
-		ipoib_cm_note(rx->cm, &rx->item, IPOIB_CM_RX_LAST);
-		break;
-	case IB_EVENT_QP_FATAL:
-	case IB_EVENT_QP_REQ_ERR:
-	case IB_EVENT_QP_ACCESS_ERR:
-		ipoib_cm_note(rx->cm, &rx->item, IPOIB_CM_RX_ENDED);
-		break;
-	case IB_EVENT_COMM_EST:
-		/* A packet has come before the peer's RTU, which may be lost. */
-		ib_cm_notify(rx->id, event->event);
-		break;
-	default:
-		break;
-	}
-}
-
-static int rx_create_qp(struct ipoib_cm_rx *rx)
-{
-	struct ipoib_cm_rxq *rxq = &rx->cm->rxq;
-	struct ib_qp_init_attr init = {
-		.qp_type = IB_QPT_RC,
-		.sq_sig_type = IB_SIGNAL_ALL_WR,
-		.send_cq = rxq->cq,
-		.recv_cq = rxq->cq,
-		.srq = rxq->srq,
-		.event_handler = rx_qp_event,
-		.qp_context = rx,
-		.cap.max_send_wr = 1,
-		.cap.max_send_sge = 1,
-		.cap.max_recv_wr = rx->bufs.size,
-		.cap.max_recv_sge = rx->bufs.size ? rxq->sges : 0,
-	};
-	struct ib_qp *qp = ib_create_qp(rx->cm->intf->pd, &init);
-
-	if (IS_ERR(qp))
-		return PTR_ERR(qp);
-	rx->qp = qp;
-	return 0;
-}
-
-static int rx_set_state(struct ipoib_cm_rx *rx, enum ib_qp_state state)
-{
-	struct ib_qp_attr attr = { .qp_state = state };
-	int mask, err;
-
-	err = ib_cm_init_qp_attr(rx->id, &attr, &mask);
-	if (err)
-		return err;
-	if (state == IB_QPS_INIT)
-		attr.pkey_index = rx->cm->intf->pkey_index;
-	if (state == IB_QPS_RTR) {
-		attr.rq_psn = rx->psn;
-		attr.min_rnr_timer = RX_RNR_TIMER;
-	}
-	return ib_modify_qp(rx->qp, &attr, mask);
-}
-
-static int rx_send_rep(struct ipoib_cm_rx *rx)
-{
-	struct ipoib_cm_data data;
-	struct ib_cm_rep_param rep = {
-		.qp_num = rx->qp->qp_num,
-		.starting_psn = rx->psn,
-		.private_data = &data,
-		.private_data_len = sizeof(data),
-		.responder_resources = 1,
-		.initiator_depth = 1,
-		.rnr_retry_count = RX_RNR_RETRIES,
-		.srq = rx->cm->rxq.shared,
-	};
-
-	ipoib_cm_data_set(&data, rx->cm->intf->qp->qp_num,
-			  ipoib_cm_rxq_frame_max(&rx->cm->rxq),
-			  rx->partial ? IPOIB_CM_OPT_PARTIAL : 0);
-	return ib_send_cm_rep(rx->id, &rep);
-}
-
-/* Have nobody poll for a moment; nobody does so while there is no listener. */
-static void rx_napi_off(struct ipoib_cm *cm)
-{
-	if (cm->listen)
-		napi_disable(&cm->rxq.napi);
-}
-
-static void rx_napi_on(struct ipoib_cm *cm)
-{
-	if (!cm->listen)
-		return;
-	napi_enable(&cm->rxq.napi);
-	local_bh_disable();
-	napi_schedule(&cm->rxq.napi);
-	local_bh_enable();
-}
-
-/* The shared buffers, unless they are there. What the HCA refuses of them is for NAPI to post. */
-static int rx_fill(struct ipoib_cm *cm)
-{
-	int err;
-
-	if (!cm->rxq.shared || cm->rxq.srq)
-		return 0;
-	rx_napi_off(cm);
-	err = ipoib_cm_rxq_fill(&cm->rxq);
-	rx_napi_on(cm);
-	return err;
-}
-
-/* RTS, although nothing is sent: some HCAs flush sends in no earlier state. */
-static int rx_accept(struct ipoib_cm_rx *rx)
-{
-	struct ipoib_cm_rxq *rxq = &rx->cm->rxq;
-	int err;
-
-	/* The PSN in a REP is where its receiver begins (IBA 12.7.31). */
-	rx->psn = get_random_u32() & 0xffffff;
-	err = rx_fill(rx->cm);
-	if (!err)
-		err = ipoib_cm_rxq_part(rxq, &rx->bufs);
-	if (!err)
-		err = rx_create_qp(rx);
-	if (!err)
-		err = rx_set_state(rx, IB_QPS_INIT);
-	if (!err) {
-		rx->held = rx->bufs.size;
-		err = ipoib_cm_rxq_post_part(rxq, &rx->bufs, rx->qp);
-	}
-	if (!err)
-		err = rx_set_state(rx, IB_QPS_RTR);
-	if (!err)
-		err = rx_set_state(rx, IB_QPS_RTS);
-	return err ?: rx_send_rep(rx);
-}
-
-/*
- * The queue pair and its buffers. Unless it has drained, NAPI may have completions of it,
- * or find them later.
- */
-static void rx_free_qp(struct ipoib_cm_rx *rx, bool drained)
-{
-	struct ipoib_cm *cm = rx->cm;
-	bool pause = rx->qp && !drained;
-
-	if (pause)
-		rx_napi_off(cm);
-	if (rx->qp)
-		ib_destroy_qp(rx->qp);
-	if (pause && cm->listen)
-		ipoib_cm_rxq_skip_gone(&cm->rxq, rx->qp);
-	ipoib_cm_rxq_unpart(&cm->rxq, &rx->bufs);
-	if (pause)
-		rx_napi_on(cm);
-}
-
-/* @drained: all completions of the queue pair have been handled, if there is one */
-static void rx_free(struct ipoib_cm_rx *rx, bool drained)
+static void rx_free(struct ipoib_cm_rx *rx)
 {
 	struct ipoib_cm *cm = rx->cm;
 	bool last;
 
-	ib_destroy_cm_id(rx->id);
-	rx_free_qp(rx, drained);
-	ipoib_cm_item_end(cm, &rx->item);
+	ipoib_cm_rxq_unpart(&cm->rxq, &rx->bufs);
+	ipoib_cm_item_end(&rx->item);
 	mutex_lock(&cm->rx_lock);
 	list_del(&rx->list);
 	cm->rx_count--;
 	last = list_empty(&cm->rx_links);
 	mutex_unlock(&cm->rx_lock);
-	if (cm->rx_draining == rx)
-		cm->rx_draining = NULL;
 	kfree_rcu(rx, rcu);
 	if (!last)
 		return;
 	/* The poll that has seen the last completion may still have buffers to post. */
-	rx_napi_off(cm);
+	ipoib_cm_rx_napi_off(cm);
 	ipoib_cm_rxq_empty(&cm->rxq);
-	rx_napi_on(cm);
+	ipoib_cm_rx_napi_on(cm);
+}
+
+/* @drained: all completions of the queue pair have been handled, if there is one */
+static void rx_end(struct ipoib_cm_rx *rx, bool drained)
+{
+	if (rx->cm->rx_draining == rx)
+		rx->cm->rx_draining = NULL;
+	if (rx->qp && !drained)
+		ipoib_cm_rx_drop_qp(rx);
+	WRITE_ONCE(rx->state, IPOIB_CM_RX_GONE);
+	ipoib_cm_command(&rx->item, ipoib_cm_rx_destroy);
 }
 
 static void rx_flush(struct ipoib_cm_rx *rx)
 {
-	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
-
 	WRITE_ONCE(rx->state, IPOIB_CM_RX_FLUSHING);
-	rx->deadline = jiffies + RX_END_TIME;
-	if (ib_modify_qp(rx->qp, &attr, IB_QP_STATE))
-		netdev_warn(rx->cm->intf->dev,
-			    "an incoming connection does not go to ERROR\n");
+	ipoib_cm_command(&rx->item, ipoib_cm_rx_to_error);
 }
 
 static int rx_post_drain(struct ipoib_cm_rx *rx)
@@ -346,46 +167,98 @@ static void rx_mark_old(struct ipoib_cm_rx *rx)
 	mutex_unlock(&cm->rx_lock);
 }
 
-static void rx_answer(struct ipoib_cm_rx *rx)
+static void rx_refuse(struct ipoib_cm_rx *rx, int err)
 {
-	int err = rx_accept(rx);
-
-	if (!err) {
-		WRITE_ONCE(rx->state, IPOIB_CM_RX_LIVE);
-		WRITE_ONCE(rx->used, jiffies);
-		ipoib_count(&rx->cm->stat_accepts, 1);
-		rx_mark_old(rx);
-		return;
-	}
 	netdev_dbg(rx->cm->intf->dev, "incoming connection refused: error %d\n",
 		   err);
 	ipoib_count(&rx->cm->stat_rejects, 1);
 	ib_send_cm_rej(rx->id, IB_CM_REJ_NO_RESOURCES, NULL, 0, NULL, 0);
-	rx_free(rx, false);
+	rx_end(rx, false);
 }
 
-static void rx_handle(struct ipoib_cm_item *item, unsigned long events)
+static void rx_answer(struct ipoib_cm_rx *rx)
 {
-	struct ipoib_cm_rx *rx = container_of(item, struct ipoib_cm_rx, item);
+	int err = ipoib_cm_rxq_part(&rx->cm->rxq, &rx->bufs);
+
+	if (err) {
+		rx_refuse(rx, err);
+		return;
+	}
+	/* The PSN in a REP is where its receiver begins (IBA 12.7.31). */
+	rx->psn = get_random_u32() & 0xffffff;
+	rx->pkey_index = rx->cm->intf->pkey_index;
+	ipoib_cm_command(&rx->item, ipoib_cm_rx_accept);
+}
+
+static void rx_answered(struct ipoib_cm_rx *rx)
+{
+	if (rx->item.error) {
+		rx_refuse(rx, rx->item.error);
+		return;
+	}
+	WRITE_ONCE(rx->state, IPOIB_CM_RX_LIVE);
+	WRITE_ONCE(rx->used, jiffies);
+	ipoib_count(&rx->cm->stat_accepts, 1);
+	rx_mark_old(rx);
+}
+
+/* Events that are for a later state. */
+static void rx_note_again(struct ipoib_cm_rx *rx, unsigned long events)
+{
+	unsigned int event;
+
+	events &= ~(BIT(IPOIB_CM_COMMANDED) | BIT(IPOIB_CM_RX_ASKED));
+	for_each_set_bit(event, &events, BITS_PER_LONG)
+		ipoib_cm_note(&rx->item, event);
+}
+
+static void rx_handle_new(struct ipoib_cm_rx *rx, unsigned long events)
+{
+	if (events & BIT(IPOIB_CM_COMMANDED)) {
+		rx_answered(rx);
+		rx_note_again(rx, events);
+	} else if (events & BIT(IPOIB_CM_RX_ENDED)) {
+		rx_end(rx, true);
+	} else {
+		rx_answer(rx);
+	}
+}
+
+static void rx_handle_ending(struct ipoib_cm_rx *rx, unsigned long events)
+{
 	struct ipoib_cm *cm = rx->cm;
 
-	if (rx->state == IPOIB_CM_RX_NEW && events & BIT(IPOIB_CM_RX_ENDED)) {
-		rx_free(rx, true);
-		return;
-	}
-	if (rx->state == IPOIB_CM_RX_NEW) {
-		rx_answer(rx);
-		return;
-	}
-	/* In ERROR already, if the HCA put it there. */
-	if (rx->state == IPOIB_CM_RX_LIVE)
-		rx_flush(rx);
+	/* From now on it completes what is left. */
+	if (events & BIT(IPOIB_CM_COMMANDED))
+		rx->deadline = jiffies + RX_END_TIME;
 	if (rx->state == IPOIB_CM_RX_FLUSHING && events & BIT(IPOIB_CM_RX_LAST))
 		WRITE_ONCE(rx->state, IPOIB_CM_RX_WAITING);
 	if (events & BIT(IPOIB_CM_RX_DRAINED) &&
 	    (rx->state == IPOIB_CM_RX_DRAINING || !cm->rxq.shared))
-		rx_free(rx, true);
+		rx_end(rx, true);
 	rx_next_drain(cm);
+}
+
+static void rx_handle(struct ipoib_cm_item *item, unsigned long events)
+{
+	struct ipoib_cm_rx *rx = ipoib_cm_rx_of(item);
+
+	switch (rx->state) {
+	case IPOIB_CM_RX_NEW:
+		rx_handle_new(rx, events);
+		break;
+	case IPOIB_CM_RX_LIVE:
+		/* In ERROR already, if the HCA put it there. */
+		rx_flush(rx);
+		rx_note_again(rx, events);
+		break;
+	case IPOIB_CM_RX_GONE:
+		rx_free(rx);
+		break;
+	default:
+		rx_handle_ending(rx, events);
+		break;
+	}
 }
 
 static unsigned long rx_idle(const struct ipoib_cm *cm)
@@ -420,6 +293,8 @@ void ipoib_cm_rx_tick(struct ipoib_cm *cm)
 		bool due = time_after_eq(jiffies, rx->deadline);
 		unsigned long age = rx->old ? RX_IDLE_OLD : idle;
 
+		if (rx->item.busy)
+			continue;
 		if (rx->state == IPOIB_CM_RX_LIVE && ends &&
 		    time_after(jiffies, READ_ONCE(rx->used) + age)) {
 			rx_flush(rx);
@@ -435,7 +310,7 @@ void ipoib_cm_rx_tick(struct ipoib_cm *cm)
 	if (late) {
 		netdev_warn(cm->intf->dev,
 			    "the last completion of a connection has not come\n");
-		rx_free(late, false);
+		rx_end(late, false);
 	}
 	rx_next_drain(cm);
 	ipoib_cm_post_tick(&cm->rxq);
@@ -452,7 +327,7 @@ static int rx_cm_event(struct ib_cm_id *id, const struct ib_cm_event *event)
 	case IB_CM_REJ_RECEIVED:
 	case IB_CM_REP_ERROR:
 	case IB_CM_TIMEWAIT_EXIT:
-		ipoib_cm_note(rx->cm, &rx->item, IPOIB_CM_RX_ENDED);
+		ipoib_cm_note(&rx->item, IPOIB_CM_RX_ENDED);
 		return 0;
 	default:
 		return 0;
@@ -505,7 +380,7 @@ static int rx_request(struct ipoib_cm *cm, struct ib_cm_id *id,
 	rx = kzalloc(sizeof(*rx), GFP_KERNEL);
 	if (!rx)
 		return -ENOMEM;
-	ipoib_cm_item_init(&rx->item, rx_handle);
+	ipoib_cm_item_init(cm, &rx->item, rx_handle);
 	rx->cm = cm;
 	rx->id = id;
 	rx->from.qpn = cpu_to_be32(peer.qpn);
@@ -520,7 +395,7 @@ static int rx_request(struct ipoib_cm *cm, struct ib_cm_id *id,
 		return err;
 	}
 	id->context = rx;
-	ipoib_cm_note(cm, &rx->item, IPOIB_CM_RX_ASKED);
+	ipoib_cm_note(&rx->item, IPOIB_CM_RX_ASKED);
 	return 0;
 }
 
@@ -586,11 +461,16 @@ void ipoib_cm_rx_stop(struct ipoib_cm *cm)
 	cm->rx_open = false;
 	mutex_unlock(&cm->rx_lock);
 	ib_destroy_cm_id(cm->listen);
+	ipoib_cm_commands_settle(cm);
 	cm->listen = NULL;
 	napi_disable(&cm->rxq.napi);
+	cm->rx_draining = NULL;
 	while ((rx = list_first_entry_or_null(&cm->rx_links, struct ipoib_cm_rx,
-					      list)))
-		rx_free(rx, false);
+					      list))) {
+		if (rx->state != IPOIB_CM_RX_GONE)
+			ipoib_cm_rx_destroy(&rx->item);
+		rx_free(rx);
+	}
 	ipoib_cq_discard(cm->rxq.cq, cm->rxq.wc);
 	ipoib_cm_rxq_empty(&cm->rxq);
 	cm->rxq.refill = 0;

@@ -354,7 +354,7 @@ static int rxq_alloc_bufs(const struct ipoib_cm_rxq *rxq,
  * ipoib_cm_rxq_fill - make the shared buffers, unless they are there
  * @rxq: receive queue
  *
- * Context: control.
+ * Context: command, with ipoib_cm_rxq.fill_lock, while no queue pair uses it.
  * Return: 0, -ENOMEM, or what the HCA says; nothing is left behind on error.
  */
 int ipoib_cm_rxq_fill(struct ipoib_cm_rxq *rxq)
@@ -425,7 +425,7 @@ int ipoib_cm_rxq_part(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx_bufs *bufs)
  * @bufs: of the connection; none if the buffers are shared
  * @qp: in INIT
  *
- * Context: control.
+ * Context: command.
  * Return: 0 or what the HCA says.
  */
 int ipoib_cm_rxq_post_part(struct ipoib_cm_rxq *rxq,

@@ -63,5 +63,5 @@ void ipoib_conn_turns(struct ipoib_conn *conn, enum ipoib_conn_state next)
 	first = list_first_entry_or_null(list_empty(&cm->turns) ? &cm->retries : &cm->turns,
 					 struct ipoib_conn, turn);
 	if (first && cm->setups < SETUPS_MAX)
-		ipoib_cm_note(cm, &first->item, IPOIB_CONN_EV_PATH);
+		ipoib_cm_note(&first->item, IPOIB_CONN_EV_PATH);
 }

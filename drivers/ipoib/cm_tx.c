@@ -6,6 +6,8 @@
  * queue pair goes to ERROR and what is left is flushed; with the last completion
  * CM ID and queue pair are destroyed. What the HCA does not complete in time is
  * taken back once the queue pair is gone.
+ *
+ * Each step is a command (cm_item.c). A link whose end comes while one runs ends after it.
  */
 #include <linux/random.h>
 
@@ -53,70 +55,73 @@ static int link_set_state(struct ipoib_cm_tx *link, enum ib_qp_state state)
 
 static int link_to_init(struct ipoib_cm_tx *link)
 {
-	struct ipoib_intf *intf = link->cm->intf;
 	struct ib_qp_attr attr = {
 		.qp_state = IB_QPS_INIT,
-		.port_num = intf->port,
-		.pkey_index = intf->pkey_index,
+		.port_num = link->cm->intf->port,
+		.pkey_index = link->pkey_index,
 	};
 
 	return ib_modify_qp(link->qp, &attr, IB_QP_STATE | IB_QP_PORT |
 			    IB_QP_PKEY_INDEX | IB_QP_ACCESS_FLAGS);
 }
 
-/* The peer has agreed: get ready to send, tell it, and let packets through. */
-static int link_establish(struct ipoib_cm_tx *link)
+static struct ipoib_cm_tx *link_of(struct ipoib_cm_item *item)
 {
+	return container_of(item, struct ipoib_cm_tx, item);
+}
+
+/* Command: the peer has agreed; get ready to send, and tell it. */
+static int link_establish(struct ipoib_cm_item *item)
+{
+	struct ipoib_cm_tx *link = link_of(item);
 	int err;
 
-	if (link->peer.qpn != be32_to_cpu(link->conn->key.qpn))
-		return -EPROTO;
-	link->frame_max = link->peer.frame_max;
-	link->partial = ipoib_cm_options() & link->peer.options &
-			IPOIB_CM_OPT_PARTIAL;
 	err = link_set_state(link, IB_QPS_RTR);
 	if (!err)
 		err = link_set_state(link, IB_QPS_RTS);
 	return err ?: ib_send_cm_rtu(link->id, NULL, 0);
 }
 
-static void link_destroy(struct ipoib_cm_tx *link)
+/* Command, or control after the last one: what the HCA and the CM know of a link */
+static int link_destroy(struct ipoib_cm_item *item)
 {
-	list_del(&link->list);
+	struct ipoib_cm_tx *link = link_of(item);
+
 	if (link->id)
 		ib_destroy_cm_id(link->id);
 	if (link->qp)
 		ib_destroy_qp(link->qp);
-	ipoib_cm_item_end(link->cm, &link->item);
+	link->id = NULL;
+	link->qp = NULL;
+	return 0;
+}
+
+static void link_free(struct ipoib_cm_tx *link)
+{
+	list_del(&link->list);
+	ipoib_cm_item_end(&link->item);
 	kvfree(link->slots);
 	kfree_rcu(link, rcu);
 }
 
-static void link_flush(struct ipoib_cm_tx *link)
+/* Command: complete what is left, with an error. */
+static int link_flush(struct ipoib_cm_item *item)
 {
+	struct ipoib_cm_tx *link = link_of(item);
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	int err = ib_modify_qp(link->qp, &attr, IB_QP_STATE);
 
-	WRITE_ONCE(link->state, IPOIB_CM_TX_ERROR);
-	link->deadline = jiffies + LINK_FLUSH_TIME;
-	if (ib_modify_qp(link->qp, &attr, IB_QP_STATE))
+	if (err)
 		netdev_warn(link->cm->intf->dev,
-			    "a connection does not go to ERROR\n");
+			    "failed to modify the queue pair of a connection to ERROR: %d\n", err);
+	return err;
 }
 
-/* See how far an ending link has come. Destroys it in the end. */
-static void link_check(struct ipoib_cm_tx *link)
+/* What has been sent will be completed no more, or has been. */
+static void link_ends(struct ipoib_cm_tx *link, bool late)
 {
-	bool late = time_after_eq(jiffies, link->deadline);
 	u32 tail = READ_ONCE(link->tail);
 
-	if (link->state == IPOIB_CM_TX_CLOSING && (late || tail == link->head)) {
-		link_flush(link);
-		late = false;
-		tail = READ_ONCE(link->tail);
-	}
-	if (link->state != IPOIB_CM_TX_ERROR ||
-	    (!late && tail != READ_ONCE(link->posted)))
-		return;
 	/* While the interface stops, NAPI may be on or off; ipoib_cm_reclaim() knows when. */
 	if (!link->cm->intf->running && tail != link->head)
 		return;
@@ -124,7 +129,38 @@ static void link_check(struct ipoib_cm_tx *link)
 		netdev_warn(link->cm->intf->dev, "%u sends of a connection were never completed\n",
 			    link->posted - tail);
 	ipoib_cm_tx_reclaim(link);
-	link_destroy(link);
+	WRITE_ONCE(link->state, IPOIB_CM_TX_GONE);
+	ipoib_cm_command(&link->item, link_destroy);
+}
+
+/* See how far an ending link has come, and do what comes next. Frees it in the end. */
+static void link_check(struct ipoib_cm_tx *link)
+{
+	bool late = time_after_eq(jiffies, link->deadline);
+	u32 tail = READ_ONCE(link->tail);
+
+	if (link->item.busy)
+		return;
+	switch (link->state) {
+	case IPOIB_CM_TX_OPEN:
+		break;
+	case IPOIB_CM_TX_CLOSING:
+		if (!late && tail != link->head)
+			break;
+		WRITE_ONCE(link->state, IPOIB_CM_TX_ERROR);
+		if (link->posted)
+			ipoib_cm_command(&link->item, link_flush);
+		else
+			link_ends(link, false);
+		break;
+	case IPOIB_CM_TX_ERROR:
+		if (late || tail == READ_ONCE(link->posted))
+			link_ends(link, late);
+		break;
+	case IPOIB_CM_TX_GONE:
+		link_free(link);
+		break;
+	}
 }
 
 /**
@@ -137,12 +173,10 @@ static void link_check(struct ipoib_cm_tx *link)
 void ipoib_cm_tx_end(struct ipoib_cm_tx *link, bool graceful)
 {
 	link->conn = NULL;
-	if (graceful && ipoib_cm_tx_usable(link)) {
-		WRITE_ONCE(link->state, IPOIB_CM_TX_CLOSING);
-		link->deadline = jiffies + LINK_CLOSE_TIME;
-	} else {
-		link_flush(link);
-	}
+	WRITE_ONCE(link->state, IPOIB_CM_TX_CLOSING);
+	link->deadline = jiffies;
+	if (graceful && ipoib_cm_tx_usable(link))
+		link->deadline += LINK_CLOSE_TIME;
 	/* Pairs with that in ring_complete(): one of us sees the end. */
 	smp_mb();
 	link_check(link);
@@ -186,22 +220,54 @@ static unsigned int link_first_event(struct ipoib_cm_tx *link,
 
 	events &= ~BIT(first);
 	for_each_set_bit(event, &events, BITS_PER_LONG)
-		ipoib_cm_note(link->cm, &link->item, event);
+		ipoib_cm_note(&link->item, event);
 	return first;
+}
+
+/* A command for an open link has ended. */
+static void link_commanded(struct ipoib_cm_tx *link)
+{
+	int err = link->item.error;
+
+	if (err) {
+		netdev_dbg(link->cm->intf->dev, "no connection to %pI6: error %d\n",
+			   link->conn->key.gid.raw, err);
+		ipoib_conn_event(link->conn, IPOIB_CONN_EV_REFUSED);
+	} else if (link->item.command == link_establish) {
+		ipoib_conn_event(link->conn, IPOIB_CONN_EV_REP);
+	}
+}
+
+/* The peer has agreed. */
+static void link_agreed(struct ipoib_cm_tx *link)
+{
+	if (link->peer.qpn != link->remote_qpn) {
+		ipoib_conn_event(link->conn, IPOIB_CONN_EV_REFUSED);
+		return;
+	}
+	link->frame_max = link->peer.frame_max;
+	link->partial = ipoib_cm_options() & link->peer.options &
+			IPOIB_CM_OPT_PARTIAL;
+	ipoib_cm_command(&link->item, link_establish);
 }
 
 static void link_handle(struct ipoib_cm_item *item, unsigned long events)
 {
-	struct ipoib_cm_tx *link = container_of(item, struct ipoib_cm_tx, item);
+	struct ipoib_cm_tx *link = link_of(item);
 
 	if (link->state != IPOIB_CM_TX_OPEN) {
+		/* From now on it completes what is left. */
+		if (events & BIT(IPOIB_CM_COMMANDED) && link->state == IPOIB_CM_TX_ERROR)
+			link->deadline = jiffies + LINK_FLUSH_TIME;
 		link_check(link);
 		return;
 	}
 	switch (link_first_event(link, events)) {
+	case IPOIB_CM_COMMANDED:
+		link_commanded(link);
+		break;
 	case IPOIB_CM_TX_REP:
-		ipoib_conn_event(link->conn, link_establish(link) ?
-				 IPOIB_CONN_EV_REFUSED : IPOIB_CONN_EV_REP);
+		link_agreed(link);
 		break;
 	case IPOIB_CM_TX_STALE:
 		ipoib_conn_event(link->conn, IPOIB_CONN_EV_STALE);
@@ -256,18 +322,16 @@ static int link_cm_handler(struct ib_cm_id *id, const struct ib_cm_event *event)
 	default:
 		return 0;
 	}
-	ipoib_cm_note(link->cm, &link->item, what);
+	ipoib_cm_note(&link->item, what);
 	return 0;
 }
 
 static int link_send_req(struct ipoib_cm_tx *link)
 {
-	struct ipoib_intf *intf = link->cm->intf;
-	struct ipoib_conn *conn = link->conn;
 	struct ipoib_cm_data data;
 	struct ib_cm_req_param req = {
-		.primary_path = &conn->path->current_rec,
-		.service_id = ipoib_cm_service_id(be32_to_cpu(conn->key.qpn)),
+		.primary_path = &link->path,
+		.service_id = ipoib_cm_service_id(link->remote_qpn),
 		.qp_num = link->qp->qp_num,
 		.qp_type = IB_QPT_RC,
 		.starting_psn = get_random_u32() & 0xffffff,
@@ -282,7 +346,7 @@ static int link_send_req(struct ipoib_cm_tx *link)
 		.max_cm_retries = LINK_CM_RETRIES,
 	};
 
-	ipoib_cm_data_set(&data, intf->qp->qp_num,
+	ipoib_cm_data_set(&data, link->cm->intf->qp->qp_num,
 			  ipoib_cm_rxq_frame_max(&link->cm->rxq),
 			  ipoib_cm_options());
 	return ib_send_cm_req(link->id, &req);
@@ -308,26 +372,17 @@ static int link_create_qp(struct ipoib_cm_tx *link)
 	return 0;
 }
 
-static int link_setup(struct ipoib_cm_tx *link)
+/* Command: ask for the connection. What is made is destroyed with the link. */
+static int link_request(struct ipoib_cm_item *item)
 {
-	struct ipoib_intf *intf = link->cm->intf;
+	struct ipoib_cm_tx *link = link_of(item);
 	struct ib_cm_id *id;
-	unsigned int i;
 	int err;
 
-	link->slots = kvcalloc(IPOIB_CM_TX_RING, sizeof(*link->slots),
-			       GFP_KERNEL);
-	if (!link->slots)
-		return -ENOMEM;
-	for (i = 0; i < IPOIB_CM_TX_RING; i++) {
-		link->slots[i].wr.wr.opcode = IB_WR_SEND;
-		link->slots[i].wr.wr.sg_list = link->slots[i].sge;
-		link->slots[i].sge[0].lkey = intf->pd->local_dma_lkey;
-	}
 	err = link_create_qp(link);
 	if (err)
 		return err;
-	id = ib_create_cm_id(intf->ca, link_cm_handler, link);
+	id = ib_create_cm_id(link->cm->intf->ca, link_cm_handler, link);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 	link->id = id;
@@ -335,34 +390,51 @@ static int link_setup(struct ipoib_cm_tx *link)
 	return err ?: link_send_req(link);
 }
 
+static struct ipoib_tx_slot *link_alloc_slots(u32 lkey)
+{
+	struct ipoib_tx_slot *slots = kvcalloc(IPOIB_CM_TX_RING, sizeof(*slots), GFP_KERNEL);
+	unsigned int i;
+
+	for (i = 0; slots && i < IPOIB_CM_TX_RING; i++) {
+		slots[i].wr.wr.opcode = IB_WR_SEND;
+		slots[i].wr.wr.sg_list = slots[i].sge;
+		slots[i].sge[0].lkey = lkey;
+	}
+	return slots;
+}
+
 /**
  * ipoib_cm_tx_create - ask a peer for a connection
  * @conn: whom; its path is known
  *
  * Context: control, without I/O in allocations.
- * Return: the link, whose events go to @conn, or an ERR_PTR().
+ * Return: the link, whose events go to @conn, that it could not be asked for among them, or
+ * -ENETDOWN or -ENOMEM as an ERR_PTR().
  */
 struct ipoib_cm_tx *ipoib_cm_tx_create(struct ipoib_conn *conn)
 {
 	struct ipoib_cm *cm = conn->cm;
 	struct ipoib_cm_tx *link;
-	int err;
 
 	if (!cm->intf->running)
 		return ERR_PTR(-ENETDOWN);
 	link = kzalloc(sizeof(*link), GFP_KERNEL);
 	if (!link)
 		return ERR_PTR(-ENOMEM);
-	ipoib_cm_item_init(&link->item, link_handle);
+	link->slots = link_alloc_slots(cm->intf->pd->local_dma_lkey);
+	if (!link->slots) {
+		kfree(link);
+		return ERR_PTR(-ENOMEM);
+	}
+	ipoib_cm_item_init(cm, &link->item, link_handle);
 	spin_lock_init(&link->lock);
 	link->cm = cm;
 	link->conn = conn;
+	link->remote_qpn = be32_to_cpu(conn->key.qpn);
+	link->path = conn->path->current_rec;
+	link->pkey_index = cm->intf->pkey_index;
 	list_add_tail(&link->list, &cm->links);
-	err = link_setup(link);
-	if (err) {
-		link_destroy(link);
-		return ERR_PTR(err);
-	}
+	ipoib_cm_command(&link->item, link_request);
 	return link;
 }
 
@@ -416,8 +488,10 @@ void ipoib_cm_reclaim(struct ipoib_intf *intf)
 
 	if (!intf->cm)
 		return;
+	ipoib_cm_commands_settle(intf->cm);
 	list_for_each_entry_safe(link, next, &intf->cm->links, list) {
 		ipoib_cm_tx_reclaim(link);
-		link_destroy(link);
+		link_destroy(&link->item);
+		link_free(link);
 	}
 }

@@ -5,7 +5,7 @@
 #include "cm.h"
 
 /**
- * enum ipoib_cm_tx_event - bits of the item of a link
+ * enum ipoib_cm_tx_event - bits of the item of a link, behind IPOIB_CM_COMMANDED
  * @IPOIB_CM_TX_REP: the peer has agreed; ipoib_cm_tx.peer is valid
  * @IPOIB_CM_TX_STALE: the peer took the request for an old one
  * @IPOIB_CM_TX_REFUSED: the peer has refused or not answered
@@ -14,7 +14,7 @@
  * @IPOIB_CM_TX_DRAINED: an ending link may have completed its last send
  */
 enum ipoib_cm_tx_event {
-	IPOIB_CM_TX_REP,
+	IPOIB_CM_TX_REP = IPOIB_CM_COMMANDED + 1,
 	IPOIB_CM_TX_STALE,
 	IPOIB_CM_TX_REFUSED,
 	IPOIB_CM_TX_BROKEN,
@@ -26,12 +26,14 @@ enum ipoib_cm_tx_event {
  * enum ipoib_cm_tx_state - how a link ends
  * @IPOIB_CM_TX_OPEN: it has a conn
  * @IPOIB_CM_TX_CLOSING: it completes what it has
- * @IPOIB_CM_TX_ERROR: its queue pair is in ERROR and flushes
+ * @IPOIB_CM_TX_ERROR: its queue pair goes to ERROR and flushes
+ * @IPOIB_CM_TX_GONE: its queue pair and CM ID are destroyed
  */
 enum ipoib_cm_tx_state {
 	IPOIB_CM_TX_OPEN,
 	IPOIB_CM_TX_CLOSING,
 	IPOIB_CM_TX_ERROR,
+	IPOIB_CM_TX_GONE,
 };
 
 /**
@@ -44,8 +46,11 @@ enum ipoib_cm_tx_state {
  * @deadline: jiffies by which the state has to change; control
  * @seen_tail: @tail at the last tick; control
  * @stalls: ticks in a row at which it was the same with sends on their way; control
- * @id: of the CM; constant
- * @qp: queue pair; constant
+ * @remote_qpn: of the peer's UD queue pair; constant
+ * @path: to the peer's port; constant
+ * @pkey_index: of the queue pair; constant
+ * @id: of the CM; of commands, and constant once the first has ended, but for the last
+ * @qp: queue pair; as @id
  * @peer: what the peer says of itself; handed over by @IPOIB_CM_TX_REP
  * @frame_max: longest message to send, header included; written by control before
  *	packets go through the link
@@ -68,6 +73,9 @@ struct ipoib_cm_tx {
 	unsigned long deadline;
 	u32 seen_tail;
 	unsigned int stalls;
+	u32 remote_qpn;
+	struct sa_path_rec path;
+	u16 pkey_index;
 	struct ib_cm_id *id;
 	struct ib_qp *qp;
 	struct ipoib_cm_peer peer;

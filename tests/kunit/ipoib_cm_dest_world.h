@@ -14,6 +14,7 @@
 #include "cm_turn.c"
 #include "adapt.c"
 #include "cm.c"
+#include "cm_item.c"
 
 #define QPN		0x42
 

@@ -17,7 +17,7 @@ static struct {
 	u32 notes;
 } peer;
 
-void ipoib_cm_note(struct ipoib_cm *cm, struct ipoib_cm_item *item, unsigned int event)
+void ipoib_cm_note(struct ipoib_cm_item *item, unsigned int event)
 {
 	peer.notes++;
 }

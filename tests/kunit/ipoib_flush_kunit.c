@@ -26,6 +26,7 @@ static void fake_cancel_query(struct ib_sa_query *query);
 #include "cm_turn.c"
 #include "adapt.c"
 #include "cm.c"
+#include "cm_item.c"
 
 #define SEED		20261122
 #define STEPS		20000

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Connections on a HCA that takes its time: who waits for it, and who does not. What happens
+ * to a connection while the HCA makes its queue pair waits until it has.
+ */
+#include "ipoib_cm_verbs_world.h"
+
+#define LIMIT	(20 * HZ)
+
+static void wait_for_waiting(struct kunit *test, int count)
+{
+	unsigned long end = jiffies + LIMIT;
+
+	while (atomic_read(&hca.waiting) != count && time_before(jiffies, end))
+		schedule_timeout_uninterruptible(1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&hca.waiting), count);
+}
+
+static void slow(void)
+{
+	WRITE_ONCE(hca.slow, true);
+}
+
+/* All that wait are served, and those that come. */
+static void fast(void)
+{
+	WRITE_ONCE(hca.slow, false);
+	complete_all(&hca.let);
+	settle();
+}
+
+static void note_run(struct work_struct *work)
+{
+}
+
+/* Control goes on, with whatever it has to do, while queue pairs are made for others. */
+static void nobody_waits_for_a_set_up(struct kunit *test)
+{
+	struct work_struct other;
+	struct ipoib_conn *conn = connect(test);
+
+	INIT_WORK_ONSTACK(&other, note_run);
+	slow();
+	send_to(test, 2);
+	KUNIT_EXPECT_EQ(test, request(3), 0);
+	wait_for_waiting(test, 2);
+	queue_work(world->intf->wq, &other);
+	world_settle();
+	KUNIT_EXPECT_FALSE(test, work_busy(&other));
+	destroy_work_on_stack(&other);
+	ipoib_conn_event(conn, IPOIB_CONN_EV_IDLE);	/* and one that is up may end */
+	world_settle();
+	KUNIT_EXPECT_NULL(test, conn_to(1));
+	KUNIT_EXPECT_EQ(test, conn_to(2)->state, IPOIB_CONN_REQ);
+	KUNIT_EXPECT_EQ(test, hca.reqs, 1U);
+	fast();
+	KUNIT_EXPECT_EQ(test, hca.reqs, 2U);
+	KUNIT_EXPECT_EQ(test, hca.reps, 1U);
+	agree(hca.id);
+	settle();
+	KUNIT_EXPECT_EQ(test, conn_to(2)->state, IPOIB_CONN_UP);
+}
+
+/* But the HCA is not given any number of commands at a time. */
+static void commands_are_limited(struct kunit *test)
+{
+	u32 i;
+
+	slow();
+	for (i = 1; i <= 2 * COMMANDS_MAX; i++)
+		KUNIT_EXPECT_EQ(test, request(i), 0);
+	world_settle();
+	wait_for_waiting(test, COMMANDS_MAX);
+	fast();
+	KUNIT_EXPECT_EQ(test, hca.reps, 2U * COMMANDS_MAX);
+}
+
+/* Asked for and given up at once; asked for again meanwhile. */
+static void an_end_waits_for_the_set_up(struct kunit *test)
+{
+	slow();
+	send_to(test, 1);
+	wait_for_waiting(test, 1);
+	ipoib_conn_event(conn_to(1), IPOIB_CONN_EV_RESET);
+	KUNIT_EXPECT_FALSE(test, list_empty(&world->intf->cm->links));
+	send_to(test, 1);
+	wait_for_waiting(test, 2);
+	ipoib_conn_event(conn_to(1), IPOIB_CONN_EV_STOP);
+	KUNIT_EXPECT_NULL(test, conn_to(1));
+	fast();
+	KUNIT_EXPECT_TRUE(test, list_empty(&world->intf->cm->links));
+	KUNIT_EXPECT_EQ(test, atomic_read(&hca.qps), 0);
+}
+
+/* A peer that answers before the command that has asked it is at its end is not missed. */
+static void an_answer_waits_for_the_set_up(struct kunit *test)
+{
+	hca.prompt = true;
+	send_to(test, 1);
+	settle();
+	KUNIT_EXPECT_EQ(test, conn_to(1)->state, IPOIB_CONN_UP);
+	KUNIT_EXPECT_EQ(test, hca.rtus, 1U);
+}
+
+/* The peer asks and hangs up while its queue pair is made. */
+static void a_peer_hangs_up_early(struct kunit *test)
+{
+	struct ipoib_cm *cm = world->intf->cm;
+	struct ib_cm_event event = { .event = IB_CM_DREQ_RECEIVED };
+	struct ipoib_cm_rx *rx;
+
+	slow();
+	KUNIT_EXPECT_EQ(test, request(1), 0);
+	world_settle();
+	wait_for_waiting(test, 1);
+	rx = list_first_entry(&cm->rx_links, struct ipoib_cm_rx, list);
+	hca.listener(rx->id, &event);
+	world_settle();
+	KUNIT_EXPECT_EQ(test, rx->state, IPOIB_CM_RX_NEW);
+	fast();
+	KUNIT_EXPECT_EQ(test, hca.reps, 1U);
+	KUNIT_EXPECT_EQ(test, rx->state, IPOIB_CM_RX_FLUSHING);
+	rx_qp_event(&(struct ib_event) { .event = IB_EVENT_QP_LAST_WQE_REACHED }, rx);
+	settle();
+	KUNIT_EXPECT_EQ(test, rx->state, IPOIB_CM_RX_DRAINING);
+	ipoib_cm_rx_drained(rx);
+	settle();
+	KUNIT_EXPECT_TRUE(test, list_empty(&cm->rx_links));
+	KUNIT_EXPECT_EQ(test, atomic_read(&hca.qps), 0);
+}
+
+static void let_later(struct work_struct *work)
+{
+	WRITE_ONCE(hca.slow, false);
+	complete_all(&hca.let);
+}
+
+/* The interface stops while the HCA is at work, for both directions. */
+static void a_stop_waits_for_commands(struct kunit *test)
+{
+	struct ipoib_intf *intf = world->intf;
+	struct delayed_work later;
+
+	INIT_DELAYED_WORK_ONSTACK(&later, let_later);
+	slow();
+	send_to(test, 1);
+	KUNIT_EXPECT_EQ(test, request(2), 0);
+	wait_for_waiting(test, 2);
+	schedule_delayed_work(&later, 1);
+	intf->running = false;
+	ipoib_cm_quiesce(intf);
+	ipoib_cm_reclaim(intf);
+	ipoib_cm_stop(intf);
+	KUNIT_EXPECT_EQ(test, atomic_read(&hca.qps), 0);
+	flush_delayed_work(&later);
+	destroy_delayed_work_on_stack(&later);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(nobody_waits_for_a_set_up),
+	KUNIT_CASE(commands_are_limited),
+	KUNIT_CASE(an_end_waits_for_the_set_up),
+	KUNIT_CASE(an_answer_waits_for_the_set_up),
+	KUNIT_CASE(a_peer_hangs_up_early),
+	KUNIT_CASE(a_stop_waits_for_commands),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "ipoib_cm_command",
+	.init = setup,
+	.exit = teardown,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);
+
+MODULE_LICENSE("Dual MIT/GPL");
+MODULE_DESCRIPTION("KUnit: connections on a slow HCA");
