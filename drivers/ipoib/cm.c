@@ -251,6 +251,9 @@ bool ipoib_cm_get_stats(const struct ipoib_intf *intf,
 	stats->out_full = READ_ONCE(cm->stat_out_full);
 	stats->in_full = READ_ONCE(cm->stat_in_full);
 	stats->lost = READ_ONCE(cm->stat_lost);
+	stats->out = ipoib_conn_count(cm);
+	stats->in = READ_ONCE(cm->rx_count);
+	stats->setups = READ_ONCE(cm->setups);
 	stats->partial = 0;
 	for (i = 0; i < IPOIB_TXQ_MAX; i++)
 		stats->partial += READ_ONCE(intf->txq[i].partial);

@@ -335,10 +335,13 @@ static void conn_ask_path(struct ipoib_conn *conn)
 		list_add_tail(&conn->on_path, &conn->path->conns);
 	}
 	if (conn->path->dest.ah &&
-	    !test_bit(IPOIB_PATH_STALE, &conn->path->state))
+	    !test_bit(IPOIB_PATH_STALE, &conn->path->state)) {
 		ipoib_conn_take_turn(conn);
-	else
-		ipoib_path_resolve(conn->path);
+		return;
+	}
+	/* Packets wait for the connection. */
+	ipoib_path_changed(conn->path);
+	ipoib_path_resolve(conn->path);
 }
 
 /*
@@ -403,7 +406,7 @@ static enum ipoib_conn_event conn_judge(struct ipoib_conn *conn,
 			return event;
 		ipoib_count(&conn->cm->stat_lost, 1);
 		if (conn->path)
-			set_bit(IPOIB_PATH_STALE, &conn->path->state);
+			ipoib_path_changed(conn->path);
 		return conn_judge_end(conn, event);
 	default:
 		return event;

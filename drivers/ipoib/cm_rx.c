@@ -84,7 +84,7 @@ static void rx_free(struct ipoib_cm_rx *rx)
 	ipoib_cm_item_end(&rx->item);
 	mutex_lock(&cm->rx_lock);
 	list_del(&rx->list);
-	cm->rx_count--;
+	WRITE_ONCE(cm->rx_count, cm->rx_count - 1);
 	last = list_empty(&cm->rx_links);
 	mutex_unlock(&cm->rx_lock);
 	kfree_rcu(rx, rcu);
@@ -364,7 +364,7 @@ static int rx_admit(struct ipoib_cm *cm, struct ipoib_cm_rx *rx)
 		return -ENOSPC;
 	}
 	list_add_tail(&rx->list, &cm->rx_links);
-	cm->rx_count++;
+	WRITE_ONCE(cm->rx_count, cm->rx_count + 1);
 	return 0;
 }
 

@@ -58,8 +58,7 @@ void ipoib_conn_turns(struct ipoib_conn *conn, enum ipoib_conn_state next)
 
 	if (!waits_in(next))
 		list_del_init(&conn->turn);
-	cm->setups += is_set_up_in(next);
-	cm->setups -= is_set_up_in(conn->state);
+	WRITE_ONCE(cm->setups, cm->setups + is_set_up_in(next) - is_set_up_in(conn->state));
 	first = list_first_entry_or_null(list_empty(&cm->turns) ? &cm->retries : &cm->turns,
 					 struct ipoib_conn, turn);
 	if (first && cm->setups < SETUPS_MAX)

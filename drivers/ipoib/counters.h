@@ -36,6 +36,9 @@ struct ipoib_counters {
  * @in_full: requests refused, because there were too many
  * @lost: connections that broke
  * @partial: packets sent with the checksum left to the peer
+ * @out: peers that there is a connection to, or has been asked for one, now
+ * @in: connections of peers now
+ * @setups: peers that are being connected to now
  */
 struct ipoib_cm_stats {
 	const struct ipoib_counters *rx;
@@ -47,6 +50,9 @@ struct ipoib_cm_stats {
 	u64 in_full;
 	u64 lost;
 	u64 partial;
+	u32 out;
+	u32 in;
+	u32 setups;
 };
 
 static inline void ipoib_count_error(struct ipoib_counters *count)

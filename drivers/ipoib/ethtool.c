@@ -9,6 +9,8 @@
 enum {
 	STAT_TX_STALLS,
 	STAT_PATH_QUERIES,
+	STAT_PATHS_ASKED,
+	STAT_PATHS_FRESH,
 	STAT_JOINS,
 	STAT_FLUSH_LIGHT,
 	STAT_FLUSH_NORMAL,
@@ -27,12 +29,17 @@ enum {
 	STAT_CM_IN_FULL,
 	STAT_CM_LOST,
 	STAT_CM_PARTIAL,
+	STAT_CM_OUT,
+	STAT_CM_IN,
+	STAT_CM_SETUPS,
 	STAT_COUNT,
 };
 
 static const char stat_names[STAT_COUNT][ETH_GSTRING_LEN] = {
 	[STAT_TX_STALLS] = "tx_stalls",
 	[STAT_PATH_QUERIES] = "path_queries",
+	[STAT_PATHS_ASKED] = "path_queries_under_way",
+	[STAT_PATHS_FRESH] = "paths_unknown",
 	[STAT_JOINS] = "multicast_joins",
 	[STAT_FLUSH_LIGHT] = "flush_light",
 	[STAT_FLUSH_NORMAL] = "flush_normal",
@@ -51,6 +58,9 @@ static const char stat_names[STAT_COUNT][ETH_GSTRING_LEN] = {
 	[STAT_CM_IN_FULL] = "cm_rx_full",
 	[STAT_CM_LOST] = "cm_lost",
 	[STAT_CM_PARTIAL] = "cm_tx_partial",
+	[STAT_CM_OUT] = "cm_tx_connections",
+	[STAT_CM_IN] = "cm_rx_connections",
+	[STAT_CM_SETUPS] = "cm_connects_under_way",
 };
 
 /* Of each transmit queue, behind those of the interface: packets, bytes, stalls. */
@@ -306,6 +316,8 @@ static void get_stats(struct net_device *dev, struct ethtool_stats *stats,
 	memset(data, 0, STAT_COUNT * sizeof(*data));
 	get_tx_stats(intf, data);
 	data[STAT_PATH_QUERIES] = READ_ONCE(intf->stat_path_queries);
+	data[STAT_PATHS_ASKED] = READ_ONCE(intf->path.asked);
+	data[STAT_PATHS_FRESH] = atomic_read(&intf->path.fresh);
 	data[STAT_JOINS] = READ_ONCE(intf->stat_joins);
 	for (i = 0; i < ARRAY_SIZE(intf->stat_flushes); i++)
 		data[STAT_FLUSH_LIGHT + i] = READ_ONCE(intf->stat_flushes[i]);
@@ -324,6 +336,9 @@ static void get_stats(struct net_device *dev, struct ethtool_stats *stats,
 	data[STAT_CM_IN_FULL] = cm.in_full;
 	data[STAT_CM_LOST] = cm.lost;
 	data[STAT_CM_PARTIAL] = cm.partial;
+	data[STAT_CM_OUT] = cm.out;
+	data[STAT_CM_IN] = cm.in;
+	data[STAT_CM_SETUPS] = cm.setups;
 }
 
 /* An accelerated interface may have a lock: link and carrier are asked for with rtnl as well. */

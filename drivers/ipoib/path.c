@@ -11,6 +11,11 @@
  * event that makes all of them out of date, the SA has the queries of every node to answer.
  * Those in use come before new ones.
  *
+ * Another SM makes the records of all nodes out of date at once, mostly for nothing. So what is
+ * in use goes on, and each of its paths is asked for within PATH_SPREAD, at a time that differs
+ * from node to node: all at once would be more than the new SM can answer. What is known to have
+ * changed is asked for at once.
+ *
  * Whoever sends ARP requests or neighbour solicitations can invent GIDs, and each answer makes
  * a path. So only PATHS_FRESH_MAX may wait to be told for the first time, half of them for such
  * answers, and once there are many of those, "no such port" is final when said twice.
@@ -34,6 +39,7 @@
 #define PATH_QUERY_TIMEOUT_MS	1000
 #define PATH_RETRY_MS		100
 #define PATH_ATTEMPTS_MAX	6
+#define PATH_SPREAD		HZ
 #define PATH_ASKED_MAX		64
 #define PATH_HEARD_MIN		HZ
 #define PATH_HEARD_MAX		(60 * HZ)
@@ -118,7 +124,7 @@ static bool path_may_ask(struct ipoib_path *path)
 	if (path->asking)
 		return true;
 	if (intf->path.asked < PATH_ASKED_MAX) {
-		intf->path.asked++;
+		WRITE_ONCE(intf->path.asked, intf->path.asked + 1);
 		path->asking = true;
 		return true;
 	}
@@ -141,7 +147,7 @@ static void path_asked(struct ipoib_path *path)
 	path->asking = false;
 	next = list_first_entry_or_null(&intf->path.wait, struct ipoib_path, wait);
 	if (!next) {
-		intf->path.asked--;
+		WRITE_ONCE(intf->path.asked, intf->path.asked - 1);
 		return;
 	}
 	/* It has this one's place from now on. */
@@ -165,6 +171,7 @@ static void path_query(struct work_struct *work)
 
 	unsigned int noio;
 
+	clear_bit(IPOIB_PATH_SPREAD, &path->state);
 	if (!path_may_ask(path))
 		return;
 	noio = memalloc_noio_save();
@@ -301,8 +308,25 @@ struct ipoib_dest *ipoib_path_create(struct ipoib_intf *intf,
  */
 void ipoib_path_resolve(struct ipoib_path *path)
 {
-	if (!test_and_set_bit(IPOIB_PATH_BUSY, &path->state))
-		queue_delayed_work(path->intf->wq, &path->query_work, 0);
+	unsigned long delay = 0;
+
+	if (test_and_set_bit(IPOIB_PATH_BUSY, &path->state))
+		return;
+	if (test_bit(IPOIB_PATH_SPREAD, &path->state))
+		delay = get_random_u32() % PATH_SPREAD;
+	queue_delayed_work(path->intf->wq, &path->query_work, delay);
+}
+
+/**
+ * ipoib_path_changed - the record may well be wrong; ask at the next send, without delay
+ * @path: path; a query that is due already keeps its time
+ *
+ * Context: any, while the path cannot be freed.
+ */
+void ipoib_path_changed(struct ipoib_path *path)
+{
+	clear_bit(IPOIB_PATH_SPREAD, &path->state);
+	set_bit(IPOIB_PATH_STALE, &path->state);
 }
 
 /**
@@ -333,8 +357,15 @@ void ipoib_path_destroy(struct ipoib_path *path)
 	kfree_rcu(path, dest.rcu);
 }
 
+static void path_mark_stale(struct ipoib_path *path)
+{
+	if (path->dest.ah && !test_bit(IPOIB_PATH_STALE, &path->state))
+		set_bit(IPOIB_PATH_SPREAD, &path->state);
+	set_bit(IPOIB_PATH_STALE, &path->state);
+}
+
 /**
- * ipoib_paths_mark_stale - ask for every path again when it is next used
+ * ipoib_paths_mark_stale - ask for every path again when it is next used, but not all at once
  * @intf: interface
  *
  * Context: control.
@@ -346,7 +377,7 @@ void ipoib_paths_mark_stale(struct ipoib_intf *intf)
 	spin_lock_bh(&intf->dest_lock);
 	list_for_each_entry(dest, &intf->dest_list, all)
 		if (!ipoib_dest_is_mcast(dest))
-			set_bit(IPOIB_PATH_STALE, &ipoib_path_of(dest)->state);
+			path_mark_stale(ipoib_path_of(dest));
 	spin_unlock_bh(&intf->dest_lock);
 }
 
@@ -369,7 +400,7 @@ void ipoib_paths_forget_ah(struct ipoib_intf *intf)
 		return;
 	list_for_each_entry(dest, &intf->dest_list, all) {
 		if (!ipoib_dest_is_mcast(dest)) {
-			set_bit(IPOIB_PATH_STALE, &ipoib_path_of(dest)->state);
+			ipoib_path_changed(ipoib_path_of(dest));
 			ipoib_dest_clear_ah(intf, dest);
 		}
 		if (dest == last)
@@ -410,7 +441,7 @@ void ipoib_path_heard(struct ipoib_intf *intf, const union ib_gid *gid,
 		goto out;
 	path->heard = jiffies;
 	WRITE_ONCE(path->heard_wait, min_t(unsigned long, 2 * wait, PATH_HEARD_MAX));
-	set_bit(IPOIB_PATH_STALE, &path->state);
+	ipoib_path_changed(path);
 out:
 	rcu_read_unlock();
 }

@@ -54,11 +54,13 @@ struct ipoib_path {
  * enum ipoib_path_state - bits of ipoib_path.state
  * @IPOIB_PATH_BUSY: a query is due or in flight
  * @IPOIB_PATH_STALE: the record may no longer be true; ask on the next send
+ * @IPOIB_PATH_SPREAD: there is no haste to ask, and all nodes may be about to; set by control
  * @IPOIB_PATH_FRESH: the SA has never told it; counted in ipoib_path_turns.fresh
  */
 enum ipoib_path_state {
 	IPOIB_PATH_BUSY,
 	IPOIB_PATH_STALE,
+	IPOIB_PATH_SPREAD,
 	IPOIB_PATH_FRESH,
 };
 
@@ -83,6 +85,7 @@ bool ipoib_path_admit(struct ipoib_intf *intf, bool asked);
 struct ipoib_dest *ipoib_path_create(struct ipoib_intf *intf,
 				     const union ib_gid *gid);
 void ipoib_path_resolve(struct ipoib_path *path);
+void ipoib_path_changed(struct ipoib_path *path);
 void ipoib_path_destroy(struct ipoib_path *path);
 void ipoib_paths_mark_stale(struct ipoib_intf *intf);
 void ipoib_paths_forget_ah(struct ipoib_intf *intf);

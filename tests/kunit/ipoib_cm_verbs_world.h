@@ -279,6 +279,11 @@ struct ipoib_dest *ipoib_path_create(struct ipoib_intf *intf, const union ib_gid
 	return &hca.path.dest;
 }
 
+void ipoib_path_changed(struct ipoib_path *path)
+{
+	set_bit(IPOIB_PATH_STALE, &path->state);
+}
+
 void ipoib_path_resolve(struct ipoib_path *path)
 {
 	clear_bit(IPOIB_PATH_STALE, &path->state);

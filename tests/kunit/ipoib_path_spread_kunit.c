@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Another SM: every node has to ask for all of its paths again. When each is asked for, and
+ * which do not wait.
+ */
+#include "ipoib_path_world.h"
+
+#define PATHS	60
+
+/* Each within a second, and not all at once; packets go on. */
+static void another_sm_is_not_asked_all_at_once(struct kunit *test)
+{
+	struct ipoib_path *paths[PATHS];
+	u32 i, halves[2] = {};
+
+	for (i = 0; i < PATHS; i++)
+		paths[i] = known(test, i + 1, 5);
+	ipoib_paths_mark_stale(world->intf);
+	for (i = 0; i < PATHS; i++) {
+		int due;
+
+		ipoib_path_resolve(paths[i]);
+		KUNIT_EXPECT_TRUE(test, test_bit(IPOIB_PATH_BUSY, &paths[i]->state));
+		due = world_due(&paths[i]->query_work);
+		KUNIT_EXPECT_LE(test, due, jiffies_to_msecs(PATH_SPREAD));
+		halves[due > (int)jiffies_to_msecs(PATH_SPREAD) / 2]++;
+		KUNIT_EXPECT_NOT_NULL(test, paths[i]->dest.ah);
+	}
+	/* By chance, not all in one half: 2^-59 */
+	KUNIT_EXPECT_GT(test, halves[0], 0U);
+	KUNIT_EXPECT_GT(test, halves[1], 0U);
+	for (i = 0; i < PATHS; i++) {
+		ipoib_path_resolve(paths[i]);		/* once */
+		if (delayed_work_pending(&paths[i]->query_work))
+			world_hurry(&paths[i]->query_work);
+	}
+	KUNIT_ASSERT_EQ(test, sa.queries, 2U * PATHS);
+	for (i = 0; i < PATHS; i++)
+		answer_one(PATHS + 1 + i, 0, 6);
+	world_settle();
+	for (i = 0; i < PATHS; i++) {
+		KUNIT_EXPECT_EQ(test, paths[i]->dlid, 6U);
+		KUNIT_EXPECT_FALSE(test, test_bit(IPOIB_PATH_BUSY, &paths[i]->state));
+	}
+}
+
+/* Asked now, although there is another SM: its query is in flight. */
+static void expect_asked(struct kunit *test, struct ipoib_path *path)
+{
+	u32 queries = sa.queries;
+
+	resolve(path);
+	KUNIT_ASSERT_EQ(test, sa.queries, queries + 1);
+	answer(0, 7);
+	world_settle();
+}
+
+static void what_has_changed_is_asked_for_at_once(struct kunit *test)
+{
+	struct ipoib_path *moved = known(test, 1, 5), *lost = known(test, 2, 5);
+	struct ipoib_path *port = known(test, 3, 5);
+	union ib_gid gid = world_gid(1);
+
+	ipoib_paths_mark_stale(world->intf);
+	ipoib_path_heard(world->intf, &gid, 6);
+	expect_asked(test, moved);
+	ipoib_path_changed(lost);		/* as its connection says */
+	expect_asked(test, lost);
+	ipoib_paths_forget_ah(world->intf);
+	expect_asked(test, port);
+	/* Nothing is left of it. */
+	ipoib_path_changed(moved);
+	expect_asked(test, moved);
+}
+
+/* What was known to have changed before there was another SM does not wait for its turn. */
+static void what_had_changed_before(struct kunit *test)
+{
+	struct ipoib_path *path = known(test, 1, 5), *fresh = add(test, 2);
+
+	ipoib_path_changed(path);
+	ipoib_paths_mark_stale(world->intf);
+	expect_asked(test, path);
+	expect_asked(test, fresh);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(another_sm_is_not_asked_all_at_once),
+	KUNIT_CASE(what_has_changed_is_asked_for_at_once),
+	KUNIT_CASE(what_had_changed_before),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "ipoib_path_spread",
+	.init = setup,
+	.exit = teardown,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);
+
+MODULE_LICENSE("Dual MIT/GPL");
+MODULE_DESCRIPTION("KUnit: paths when there is another SM");
