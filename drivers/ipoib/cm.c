@@ -352,13 +352,14 @@ void ipoib_cm_destroy(struct ipoib_intf *intf)
 
 	if (!cm)
 		return;
+	/* Their ends are work. */
+	destroy_workqueue(cm->commands);
 	cancel_work_sync(&cm->work);
 	intf->cm = NULL;
 	intf->connected = false;
 	ipoib_cm_rxq_destroy(cm);
 	ib_destroy_cq(cm->tx_cq);
 	ipoib_conns_destroy(cm);
-	destroy_workqueue(cm->commands);
 	mutex_destroy(&cm->rxq.fill_lock);
 	mutex_destroy(&cm->rx_lock);
 	kvfree(cm);

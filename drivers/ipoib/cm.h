@@ -218,6 +218,7 @@ struct ipoib_cm_rxq {
  *	off
  * @ready: items with events
  * @commands: queue of commands to the HCA
+ * @settling: they are waited for, and none makes a connection; written by control
  * @stopping: connected mode has been switched off
  * @tick: sees to what has to be done by a certain time; control
  * @conns: ipoib_conn by key (RCU)
@@ -239,7 +240,7 @@ struct ipoib_cm_rxq {
  * @rx_draining: the incoming connection whose last completion is awaited; control
  * @rxq: receive buffers
  * @told_mtu: the meaning of a large MTU has been logged; guarded by rtnl
- * @stat_connects: requests sent; control
+ * @stat_connects: attempts made; control
  * @stat_accepts: requests accepted; control
  * @stat_refused: attempts that failed; control
  * @stat_lost: connections that broke; control
@@ -254,6 +255,7 @@ struct ipoib_cm {
 	spinlock_t ready_lock; /* guards what says so above */
 	struct list_head ready;
 	struct workqueue_struct *commands;
+	bool settling;
 	bool stopping;
 	struct delayed_work tick;
 

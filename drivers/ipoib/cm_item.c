@@ -153,11 +153,15 @@ int ipoib_cm_commands_create(struct ipoib_cm *cm)
 
 /**
  * ipoib_cm_commands_settle - wait until no command runs
- * @cm: connected mode, of which control gives none meanwhile
+ * @cm: connected mode that stops; control gives no command meanwhile
+ *
+ * Those that have not begun and make something for a connection fail with -ESHUTDOWN.
  *
  * Context: control.
  */
 void ipoib_cm_commands_settle(struct ipoib_cm *cm)
 {
+	WRITE_ONCE(cm->settling, true);
 	flush_workqueue(cm->commands);
+	WRITE_ONCE(cm->settling, false);
 }

@@ -173,7 +173,10 @@ static void rx_refuse(struct ipoib_cm_rx *rx, int err)
 		   err);
 	ipoib_count(&rx->cm->stat_rejects, 1);
 	ib_send_cm_rej(rx->id, IB_CM_REJ_NO_RESOURCES, NULL, 0, NULL, 0);
-	rx_end(rx, false);
+	if (rx->qp)
+		rx_flush(rx);
+	else
+		rx_end(rx, true);
 }
 
 static void rx_answer(struct ipoib_cm_rx *rx)
@@ -293,8 +296,11 @@ void ipoib_cm_rx_tick(struct ipoib_cm *cm)
 		bool due = time_after_eq(jiffies, rx->deadline);
 		unsigned long age = rx->old ? RX_IDLE_OLD : idle;
 
-		if (rx->item.busy)
+		if (rx->item.busy) {
+			/* The HCA is not done with those before. */
+			ends -= ends && rx->state != IPOIB_CM_RX_NEW;
 			continue;
+		}
 		if (rx->state == IPOIB_CM_RX_LIVE && ends &&
 		    time_after(jiffies, READ_ONCE(rx->used) + age)) {
 			rx_flush(rx);

@@ -136,6 +136,28 @@ static int rx_fill(struct ipoib_cm *cm)
 	return err;
 }
 
+/* A queue pair that receives, or none. */
+static int rx_make_qp(struct ipoib_cm_rx *rx)
+{
+	int err = rx_create_qp(rx);
+
+	if (err)
+		return err;
+	err = rx_set_state(rx, IB_QPS_INIT);
+	if (!err) {
+		rx->held = rx->bufs.size;
+		err = ipoib_cm_rxq_post_part(&rx->cm->rxq, &rx->bufs, rx->qp);
+	}
+	if (!err)
+		err = rx_set_state(rx, IB_QPS_RTR);
+	if (!err)
+		return 0;
+	/* It has no completions. */
+	ib_destroy_qp(rx->qp);
+	rx->qp = NULL;
+	return err;
+}
+
 /**
  * ipoib_cm_rx_accept - get ready to receive, and say so
  * @item: of a connection that has been asked for
@@ -143,24 +165,19 @@ static int rx_fill(struct ipoib_cm *cm)
  * To RTS, although nothing is sent: some HCAs flush sends in no earlier state.
  *
  * Context: command.
- * Return: 0, -ENOMEM, or what the HCA or the CM says.
+ * Return: 0, -ENOMEM, or what the HCA or the CM says; with a queue pair that receives, if there
+ * is one.
  */
 int ipoib_cm_rx_accept(struct ipoib_cm_item *item)
 {
 	struct ipoib_cm_rx *rx = ipoib_cm_rx_of(item);
-	struct ipoib_cm_rxq *rxq = &rx->cm->rxq;
-	int err = rx_fill(rx->cm);
+	int err;
 
+	if (READ_ONCE(rx->cm->settling))
+		return -ESHUTDOWN;
+	err = rx_fill(rx->cm);
 	if (!err)
-		err = rx_create_qp(rx);
-	if (!err)
-		err = rx_set_state(rx, IB_QPS_INIT);
-	if (!err) {
-		rx->held = rx->bufs.size;
-		err = ipoib_cm_rxq_post_part(rxq, &rx->bufs, rx->qp);
-	}
-	if (!err)
-		err = rx_set_state(rx, IB_QPS_RTR);
+		err = rx_make_qp(rx);
 	if (!err)
 		err = rx_set_state(rx, IB_QPS_RTS);
 	return err ?: rx_send_rep(rx);

@@ -372,7 +372,7 @@ int ipoib_cm_rxq_fill(struct ipoib_cm_rxq *rxq)
 		rxq_free_bufs(rxq, &rxq->bufs);
 		return err;
 	}
-	rxq->refused = IPOIB_CM_NO_SLOT;
+	WRITE_ONCE(rxq->refused, IPOIB_CM_NO_SLOT);
 	local_bh_disable();
 	for (i = 0; i < rxq->size; i++)
 		ipoib_cm_post(rxq, &rxq->bufs, i, NULL);

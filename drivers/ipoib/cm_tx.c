@@ -379,6 +379,8 @@ static int link_request(struct ipoib_cm_item *item)
 	struct ib_cm_id *id;
 	int err;
 
+	if (READ_ONCE(link->cm->settling) || READ_ONCE(link->state) != IPOIB_CM_TX_OPEN)
+		return -ESHUTDOWN;
 	err = link_create_qp(link);
 	if (err)
 		return err;
@@ -456,6 +458,8 @@ void ipoib_cm_quiesce(struct ipoib_intf *intf)
 	list_for_each_entry_safe(link, next, &intf->cm->links, list)
 		if (link->state == IPOIB_CM_TX_CLOSING)
 			ipoib_cm_tx_end(link, false);
+	/* From now on they complete what is left. */
+	ipoib_cm_commands_settle(intf->cm);
 }
 
 /**

@@ -61,16 +61,17 @@ static inline bool sib_fault_is_fatal(const struct sib_fault *fault)
  */
 static inline int sib_fault_command(struct sib_fault *fault)
 {
-	u32 ms = READ_ONCE(fault->command_ms), left = READ_ONCE(fault->fail_commands);
+	u32 ms = READ_ONCE(fault->command_ms), left;
 
 	if (unlikely(ms))
 		msleep(ms);
 	if (sib_fault_is_fatal(fault))
 		return -EIO;
-	if (likely(!left))
-		return 0;
-	WRITE_ONCE(fault->fail_commands, left - 1);
-	return -EIO;
+	/* Several may be under way. */
+	left = READ_ONCE(fault->fail_commands);
+	while (unlikely(left) && !try_cmpxchg(&fault->fail_commands, &left, left - 1))
+		;
+	return left ? -EIO : 0;
 }
 
 /**

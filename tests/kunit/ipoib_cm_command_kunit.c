@@ -5,15 +5,18 @@
  */
 #include "ipoib_cm_verbs_world.h"
 
-#define LIMIT	(20 * HZ)
+static void wait_for(struct kunit *test, const atomic_t *what, int count)
+{
+	unsigned long end = jiffies + LIMIT / 2;
+
+	while (atomic_read(what) != count && time_before(jiffies, end))
+		schedule_timeout_uninterruptible(1);
+	KUNIT_EXPECT_EQ(test, atomic_read(what), count);
+}
 
 static void wait_for_waiting(struct kunit *test, int count)
 {
-	unsigned long end = jiffies + LIMIT;
-
-	while (atomic_read(&hca.waiting) != count && time_before(jiffies, end))
-		schedule_timeout_uninterruptible(1);
-	KUNIT_EXPECT_EQ(test, atomic_read(&hca.waiting), count);
+	wait_for(test, &hca.waiting, count);
 }
 
 static void slow(void)
@@ -29,28 +32,19 @@ static void fast(void)
 	settle();
 }
 
-static void note_run(struct work_struct *work)
-{
-}
-
 /* Control goes on, with whatever it has to do, while queue pairs are made for others. */
 static void nobody_waits_for_a_set_up(struct kunit *test)
 {
-	struct work_struct other;
 	struct ipoib_conn *conn = connect(test);
 
-	INIT_WORK_ONSTACK(&other, note_run);
 	slow();
 	send_to(test, 2);
 	KUNIT_EXPECT_EQ(test, request(3), 0);
 	wait_for_waiting(test, 2);
-	queue_work(world->intf->wq, &other);
-	world_settle();
-	KUNIT_EXPECT_FALSE(test, work_busy(&other));
-	destroy_work_on_stack(&other);
-	ipoib_conn_event(conn, IPOIB_CONN_EV_IDLE);	/* and one that is up may end */
-	world_settle();
-	KUNIT_EXPECT_NULL(test, conn_to(1));
+	KUNIT_EXPECT_EQ(test, atomic_read(&hca.qps), 1);
+	ipoib_conn_event(conn, IPOIB_CONN_EV_IDLE);	/* one that is up ends, all the way */
+	wait_for(test, &hca.qps, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&hca.waiting), 2);
 	KUNIT_EXPECT_EQ(test, conn_to(2)->state, IPOIB_CONN_REQ);
 	KUNIT_EXPECT_EQ(test, hca.reqs, 1U);
 	fast();
@@ -71,6 +65,8 @@ static void commands_are_limited(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, request(i), 0);
 	world_settle();
 	wait_for_waiting(test, COMMANDS_MAX);
+	schedule_timeout_uninterruptible(HZ / 20);	/* no more of them come */
+	KUNIT_EXPECT_EQ(test, atomic_read(&hca.waiting), COMMANDS_MAX);
 	fast();
 	KUNIT_EXPECT_EQ(test, hca.reps, 2U * COMMANDS_MAX);
 }
@@ -86,7 +82,6 @@ static void an_end_waits_for_the_set_up(struct kunit *test)
 	send_to(test, 1);
 	wait_for_waiting(test, 2);
 	ipoib_conn_event(conn_to(1), IPOIB_CONN_EV_STOP);
-	KUNIT_EXPECT_NULL(test, conn_to(1));
 	fast();
 	KUNIT_EXPECT_TRUE(test, list_empty(&world->intf->cm->links));
 	KUNIT_EXPECT_EQ(test, atomic_read(&hca.qps), 0);
@@ -135,25 +130,87 @@ static void let_later(struct work_struct *work)
 	complete_all(&hca.let);
 }
 
-/* The interface stops while the HCA is at work, for both directions. */
+/*
+ * The interface stops while the HCA is at work, for both directions. What has not begun is not
+ * done.
+ */
 static void a_stop_waits_for_commands(struct kunit *test)
 {
 	struct ipoib_intf *intf = world->intf;
 	struct delayed_work later;
+	u32 i;
 
 	INIT_DELAYED_WORK_ONSTACK(&later, let_later);
 	slow();
 	send_to(test, 1);
-	KUNIT_EXPECT_EQ(test, request(2), 0);
-	wait_for_waiting(test, 2);
+	wait_for_waiting(test, 1);
+	for (i = 2; i <= COMMANDS_MAX + 10; i++)
+		KUNIT_EXPECT_EQ(test, request(i), 0);
+	world_settle();
+	wait_for_waiting(test, COMMANDS_MAX);
 	schedule_delayed_work(&later, 1);
 	intf->running = false;
 	ipoib_cm_quiesce(intf);
 	ipoib_cm_reclaim(intf);
 	ipoib_cm_stop(intf);
 	KUNIT_EXPECT_EQ(test, atomic_read(&hca.qps), 0);
+	KUNIT_EXPECT_EQ(test, hca.reqs, 1U);
+	KUNIT_EXPECT_EQ(test, hca.reps, COMMANDS_MAX - 1U);
 	flush_delayed_work(&later);
 	destroy_delayed_work_on_stack(&later);
+}
+
+/* Whatever the HCA refuses on the way to a connection: nothing of it is left. */
+static void what_the_hca_refuses(struct kunit *test)
+{
+	static const enum ib_qp_state states[] = { IB_QPS_INIT, IB_QPS_RTR, IB_QPS_RTS };
+	struct ipoib_cm *cm = world->intf->cm;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(states); i++) {
+		hca.refuse_state = states[i];
+		send_to(test, i + 1);
+		settle();
+		KUNIT_EXPECT_EQ(test, hca.reqs, i);	/* all but that of the first */
+		if (i) {
+			agree(hca.id);
+			settle();
+		}
+		KUNIT_EXPECT_EQ(test, conn_to(i + 1)->state, IPOIB_CONN_DATAGRAM);
+		KUNIT_EXPECT_TRUE(test, list_empty(&cm->links));
+		KUNIT_EXPECT_EQ(test, atomic_read(&hca.qps), 0);
+	}
+	KUNIT_EXPECT_EQ(test, cm->stat_refused, (u64)ARRAY_SIZE(states));
+	KUNIT_EXPECT_EQ(test, hca.rtus, 0U);
+}
+
+/* The same for one that a peer has asked for; one that might have received drains first. */
+static void what_the_hca_refuses_to_a_peer(struct kunit *test)
+{
+	static const enum ib_qp_state states[] = { IB_QPS_INIT, IB_QPS_RTR, IB_QPS_RTS, -1 };
+	struct ipoib_cm *cm = world->intf->cm;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(states); i++) {
+		bool drains = i >= 2;
+		struct ipoib_cm_rx *rx;
+
+		hca.refuse_state = states[i];
+		hca.refuse_rep = i == 3 ? -EINVAL : 0;	/* the peer has given up meanwhile */
+		KUNIT_EXPECT_EQ(test, request(1), 0);
+		KUNIT_EXPECT_EQ(test, hca.rejs, i + 1);
+		KUNIT_ASSERT_EQ(test, list_empty(&cm->rx_links), !drains);
+		if (!drains)
+			continue;
+		rx = list_first_entry(&cm->rx_links, struct ipoib_cm_rx, list);
+		rx_qp_event(&(struct ib_event) { .event = IB_EVENT_QP_LAST_WQE_REACHED }, rx);
+		settle();
+		ipoib_cm_rx_drained(rx);
+		settle();
+		KUNIT_EXPECT_TRUE(test, list_empty(&cm->rx_links));
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&hca.qps), 0);
+	KUNIT_EXPECT_EQ(test, cm->stat_accepts, 0ULL);
 }
 
 static struct kunit_case cases[] = {
@@ -163,6 +220,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(an_answer_waits_for_the_set_up),
 	KUNIT_CASE(a_peer_hangs_up_early),
 	KUNIT_CASE(a_stop_waits_for_commands),
+	KUNIT_CASE(what_the_hca_refuses),
+	KUNIT_CASE(what_the_hca_refuses_to_a_peer),
 	{}
 };
 

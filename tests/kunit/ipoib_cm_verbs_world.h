@@ -19,6 +19,7 @@ static int fake_init_qp_attr(struct ib_qp_attr *attr, int *mask);
 static void fake_destroy(const void *what, atomic_t *count);
 static int fake_send_req(struct ib_cm_id *id, const struct ib_cm_req_param *req);
 static void agree(struct ib_cm_id *id);
+static void tell(u32 *counter);
 
 #undef ib_create_cq
 #define ib_create_cq(ca, handler, event, context, attr) fake_create_cq(attr)
@@ -31,8 +32,8 @@ static void agree(struct ib_cm_id *id);
 #define ib_cm_listen(id, service) ((void)(service), 0)
 #define ib_cm_init_qp_attr(id, attr, mask) fake_init_qp_attr(attr, mask)
 #define ib_send_cm_req(id, req) fake_send_req(id, req)
-#define ib_send_cm_rep(id, rep) ((void)(rep), hca.reps++, 0)
-#define ib_send_cm_rtu(id, data, len) (hca.rtus++, 0)
+#define ib_send_cm_rep(id, rep) ((void)(rep), tell(&hca.reps), hca.refuse_rep)
+#define ib_send_cm_rtu(id, data, len) (tell(&hca.rtus), 0)
 #define ib_send_cm_rej(id, why, info, info_len, data, len) (hca.rejs++)
 #define ib_send_cm_drep(id, data, len) ((void)(id))
 #define ib_cm_notify(id, event) (hca.established++)
@@ -40,6 +41,7 @@ static void agree(struct ib_cm_id *id);
 
 #define QPN		0x42
 #define PKEYS		128
+#define LIMIT		(20 * HZ)
 /* The last one, where a search finds it last */
 #define PKEY_INDEX	(PKEYS - 1)
 
@@ -61,6 +63,8 @@ static struct {
 	bool slow;		/* queue pairs are made once they are let */
 	struct completion let;
 	bool prompt;		/* the peer agrees at once */
+	enum ib_qp_state refuse_state;	/* that no queue pair is modified to */
+	int refuse_rep;		/* error of the CM */
 	atomic_t waiting;	/* for that */
 	atomic_t qps;		/* that there are */
 	atomic_t ids;
@@ -81,6 +85,16 @@ static struct {
 
 unsigned int ipoib_nonsrq_connections = 128;
 
+/* Count. Commands run at the same time. */
+static void tell(u32 *counter)
+{
+	static DEFINE_SPINLOCK(lock);
+
+	spin_lock(&lock);
+	++*counter;
+	spin_unlock(&lock);
+}
+
 static struct ib_cq *fake_create_cq(const struct ib_cq_init_attr *attr)
 {
 	return kzalloc(sizeof(struct ib_cq), GFP_KERNEL);
@@ -94,7 +108,7 @@ static struct ib_qp *fake_create_qp(const struct ib_qp_init_attr *init)
 		return ERR_PTR(-ENOMEM);
 	if (READ_ONCE(hca.slow)) {
 		atomic_inc(&hca.waiting);
-		wait_for_completion(&hca.let);
+		wait_for_completion_timeout(&hca.let, LIMIT);
 		atomic_dec(&hca.waiting);
 	}
 	atomic_inc(&hca.qps);
@@ -124,13 +138,16 @@ static int fake_init_qp_attr(struct ib_qp_attr *attr, int *mask)
 
 static int fake_modify_qp(const struct ib_qp_attr *attr, int mask)
 {
+	if (attr->qp_state == hca.refuse_state)
+		return -EIO;
 	if (mask & IB_QP_TIMEOUT)
 		hca.timeout = attr->timeout;
 	if (mask & IB_QP_RNR_RETRY)
 		hca.rnr_retry = attr->rnr_retry;
 	if (mask & IB_QP_PKEY_INDEX) {
-		hca.indices++;
-		hca.wrong_index += attr->pkey_index != PKEY_INDEX;
+		tell(&hca.indices);
+		if (attr->pkey_index != PKEY_INDEX)
+			tell(&hca.wrong_index);
 	}
 	return 0;
 }
@@ -151,7 +168,7 @@ static struct ib_cm_id *fake_create_cm_id(ib_cm_handler handler, void *context)
 static int fake_send_req(struct ib_cm_id *id, const struct ib_cm_req_param *req)
 {
 	hca.retries = req->retry_count;
-	hca.reqs++;
+	tell(&hca.reqs);
 	if (hca.prompt)
 		agree(id);
 	return 0;
@@ -301,6 +318,7 @@ static int setup(struct kunit *test)
 		return err;
 	memset(&hca, 0, sizeof(hca));
 	init_completion(&hca.let);
+	hca.refuse_state = -1;
 	hca.path.dest.ah = &some_ah;
 	INIT_LIST_HEAD(&hca.path.conns);
 	ca = world->ca;
@@ -331,6 +349,8 @@ static void teardown(struct kunit *test)
 
 	if (intf->cm) {
 		KUNIT_EXPECT_EQ(test, hca.wrong_index, 0U);
+		WRITE_ONCE(hca.slow, false);
+		complete_all(&hca.let);
 		intf->running = false;
 		ipoib_cm_quiesce(intf);
 		ipoib_cm_reclaim(intf);
@@ -352,7 +372,7 @@ static void settle(void)
 
 	for (step = 0; step < STEPS; step++) {
 		world_settle();
-		ipoib_cm_commands_settle(world->intf->cm);
+		flush_workqueue(world->intf->cm->commands);
 	}
 	world_settle();
 }
