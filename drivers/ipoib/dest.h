@@ -44,11 +44,17 @@ struct ipoib_ah {
 /**
  * struct ipoib_path_turns - paths that the SA is, or has to be, asked for
  * @asked: how many it is asked for now; control
+ * @fewer: by how many less than the most it may be asked for, since it is late; control
+ * @in_time: how many it has told in time since @fewer changed; control
+ * @narrowed_at: jiffies when @fewer became more; control
  * @wait: those whose turn comes after; control
  * @fresh: how many paths it has not told yet
  */
 struct ipoib_path_turns {
 	u32 asked;
+	u32 fewer;
+	u32 in_time;
+	unsigned long narrowed_at;
 	struct list_head wait;
 	atomic_t fresh;
 };

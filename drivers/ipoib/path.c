@@ -9,7 +9,10 @@
  *
  * Of all paths of an interface no more than PATH_ASKED_MAX are asked for at a time: after an
  * event that makes all of them out of date, the SA has the queries of every node to answer.
- * Those in use come before new ones.
+ * Those in use come before new ones. What the SA has not answered within PATH_LATE is repeated
+ * by the kernel, ten times in all; the repeats of many nodes are more for an SA that is behind
+ * already, until it answers nothing in time. So fewer are asked for once answers are late, half
+ * as many each time, and one more for each round of answers that are not.
  *
  * Another SM makes the records of all nodes out of date at once, mostly for nothing. So what is
  * in use goes on, and each of its paths is asked for within PATH_SPREAD, at a time that differs
@@ -41,6 +44,8 @@
 #define PATH_ATTEMPTS_MAX	6
 #define PATH_SPREAD		HZ
 #define PATH_ASKED_MAX		64
+#define PATH_ASKED_MIN		4
+#define PATH_LATE		(HZ / 10)
 #define PATH_HEARD_MIN		HZ
 #define PATH_HEARD_MAX		(60 * HZ)
 #define PATHS_FRESH_MAX		1024
@@ -116,6 +121,11 @@ static void path_failed(struct ipoib_path *path, int answer)
 	ipoib_path_destroy(path);
 }
 
+static u32 path_window(const struct ipoib_path_turns *turns)
+{
+	return PATH_ASKED_MAX - turns->fewer;
+}
+
 /* Return: true if the SA may be asked for it now; else its turn comes. */
 static bool path_may_ask(struct ipoib_path *path)
 {
@@ -123,7 +133,7 @@ static bool path_may_ask(struct ipoib_path *path)
 
 	if (path->asking)
 		return true;
-	if (intf->path.asked < PATH_ASKED_MAX) {
+	if (intf->path.asked < path_window(&intf->path)) {
 		WRITE_ONCE(intf->path.asked, intf->path.asked + 1);
 		path->asking = true;
 		return true;
@@ -135,25 +145,44 @@ static bool path_may_ask(struct ipoib_path *path)
 	return false;
 }
 
-/* The SA has answered, or will not: the next path's turn. */
+/* The SA has answered, or will not: the next paths' turn. */
 static void path_asked(struct ipoib_path *path)
 {
-	struct ipoib_intf *intf = path->intf;
+	struct ipoib_path_turns *turns = &path->intf->path;
 	struct ipoib_path *next;
+	u32 asked = turns->asked;
 
 	list_del_init(&path->wait);
 	if (!path->asking)
 		return;
 	path->asking = false;
-	next = list_first_entry_or_null(&intf->path.wait, struct ipoib_path, wait);
-	if (!next) {
-		WRITE_ONCE(intf->path.asked, intf->path.asked - 1);
-		return;
+	asked--;
+	while (asked < path_window(turns) && !list_empty(&turns->wait)) {
+		next = list_first_entry(&turns->wait, struct ipoib_path, wait);
+		next->asking = true;
+		list_del_init(&next->wait);
+		queue_delayed_work(path->intf->wq, &next->query_work, 0);
+		asked++;
 	}
-	/* It has this one's place from now on. */
-	next->asking = true;
-	list_del_init(&next->wait);
-	queue_delayed_work(intf->wq, &next->query_work, 0);
+	WRITE_ONCE(turns->asked, asked);
+}
+
+/* The SA has answered, in time or not: how many it is asked for at a time. */
+static void path_set_window(struct ipoib_path *path)
+{
+	struct ipoib_path_turns *turns = &path->intf->path;
+	u32 window = path_window(turns);
+
+	if (path->status != -ETIMEDOUT && time_before_eq(jiffies, path->asked_at + PATH_LATE)) {
+		if (++turns->in_time < window)
+			return;
+		window = min(window + 1, (u32)PATH_ASKED_MAX);
+	} else if (!turns->fewer || time_after(path->asked_at, turns->narrowed_at)) {
+		window = max(window / 2, (u32)PATH_ASKED_MIN);
+		turns->narrowed_at = jiffies;
+	}
+	turns->fewer = PATH_ASKED_MAX - window;
+	turns->in_time = 0;
 }
 
 static void path_query(struct work_struct *work)
@@ -177,6 +206,7 @@ static void path_query(struct work_struct *work)
 	noio = memalloc_noio_save();
 	clear_bit(IPOIB_PATH_STALE, &path->state);
 	ipoib_count(&intf->stat_path_queries, 1);
+	path->asked_at = jiffies;
 	reinit_completion(&path->answered);
 	path->query_id = ib_sa_path_rec_get(&ipoib_sa_client, intf->ca,
 					    intf->port, &rec, PATH_COMP_MASK,
@@ -221,6 +251,7 @@ static void path_accept(struct work_struct *work)
 	u32 dlid;
 
 	path->query = NULL;
+	path_set_window(path);
 	path_asked(path);
 	if (!path->status)
 		path->status = ib_init_ah_attr_from_path(intf->ca, intf->port,

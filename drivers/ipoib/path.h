@@ -17,6 +17,7 @@
  * @heard: jiffies of the newest query that a foreign LID caused; NAPI
  * @query: request in flight; control
  * @query_id: its number; control
+ * @asked_at: jiffies of the newest query; control
  * @asking: counted in ipoib_path_turns.asked; control
  * @wait: link in ipoib_path_turns.wait while too many others are asked for; control
  * @answered: completed by the answer
@@ -38,6 +39,7 @@ struct ipoib_path {
 	unsigned long heard;
 	struct ib_sa_query *query;
 	int query_id;
+	unsigned long asked_at;
 	bool asking;
 	struct list_head wait;
 	struct completion answered;

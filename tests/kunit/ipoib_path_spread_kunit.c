@@ -84,10 +84,92 @@ static void what_had_changed_before(struct kunit *test)
 	expect_asked(test, fresh);
 }
 
+/* Of so many that want to be asked for, have those answered that are. Return: how many they were. */
+static u32 one_round(struct kunit *test, struct ipoib_path **paths, u32 count, bool late)
+{
+	u32 from = sa.queries, asked, i;
+
+	for (i = 0; i < count; i++) {
+		ipoib_path_changed(paths[i]);
+		resolve(paths[i]);
+	}
+	asked = sa.queries - from;
+	KUNIT_EXPECT_EQ(test, world->intf->path.asked, asked);
+	for (i = 0; i < count; i++)
+		if (late && paths[i]->asking)
+			paths[i]->asked_at = jiffies - PATH_LATE - 1;
+	/* With those whose turn comes */
+	for (i = from + 1; i <= sa.queries; i++) {
+		answer_one(i, 0, 6);
+		world_settle();
+	}
+	KUNIT_EXPECT_EQ(test, sa.queries - from, count);
+	KUNIT_EXPECT_EQ(test, world->intf->path.asked, 0U);
+	return asked;
+}
+
+#define MANY	(PATH_ASKED_MAX + 6)
+
+/* An SA that is late is asked for half as many at a time, and for more again as it keeps up. */
+static void an_sa_that_is_behind(struct kunit *test)
+{
+	struct ipoib_path *paths[MANY];
+	u32 i, round, asked;
+
+	world->intf->path.narrowed_at = jiffies - HZ;
+	for (i = 0; i < MANY; i++)
+		paths[i] = known(test, i + 1, 5);
+	sa.queries = 0;
+	KUNIT_EXPECT_EQ(test, one_round(test, paths, MANY, true), (u32)PATH_ASKED_MAX);
+	sa.queries = 0;
+	/* Once, however many of them were late; and answers in time count at once. */
+	asked = one_round(test, paths, MANY, false);
+	KUNIT_EXPECT_GE(test, asked, PATH_ASKED_MAX / 2U);
+	KUNIT_EXPECT_LE(test, asked, PATH_ASKED_MAX / 2U + 2);
+	for (round = 0; round < 10; round++) {
+		world->intf->path.narrowed_at = jiffies - HZ;
+		sa.queries = 0;
+		asked = one_round(test, paths, MANY, true);
+		KUNIT_EXPECT_GE(test, asked, (u32)PATH_ASKED_MIN);
+	}
+	KUNIT_EXPECT_LE(test, asked, PATH_ASKED_MIN + 12U);
+	for (round = 0; round < 2 * PATH_ASKED_MAX; round++) {
+		sa.queries = 0;
+		asked = one_round(test, paths, MANY, false);
+	}
+	KUNIT_EXPECT_EQ(test, asked, (u32)PATH_ASKED_MAX);
+}
+
+/* A silent one is, too. */
+static void an_sa_that_is_silent(struct kunit *test)
+{
+	struct ipoib_path *path = known(test, 1, 5);
+	u32 round;
+
+	for (round = 0; round < 10; round++) {
+		ipoib_path_changed(path);
+		resolve(path);
+		KUNIT_ASSERT_EQ(test, sa.queries, 2 + round);
+		world->intf->path.narrowed_at = path->asked_at - 1;
+		answer(-ETIMEDOUT, 0);
+		world_settle();
+		if (path->attempts)
+			world_hurry(&path->query_work);
+		else
+			continue;
+		answer(0, 5);
+		world_settle();
+		break;
+	}
+	KUNIT_EXPECT_EQ(test, world->intf->path.fewer, PATH_ASKED_MAX / 2U);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(another_sm_is_not_asked_all_at_once),
 	KUNIT_CASE(what_has_changed_is_asked_for_at_once),
 	KUNIT_CASE(what_had_changed_before),
+	KUNIT_CASE(an_sa_that_is_behind),
+	KUNIT_CASE(an_sa_that_is_silent),
 	{}
 };
 
