@@ -20,6 +20,11 @@ constexpr int bfdHops = 255; // no router was between (RFC 5881, section 5)
 constexpr std::array<Time, 2> graces{1min, 3s};
 constexpr Time grace = graces[1];
 
+// On a host that stalls again and again, peers lose its sessions again and again, and how long the
+// other side alone was heard begins again each time. But what is not heard once in all that time,
+// while the other side was heard for so long, has failed. Longer than any grace.
+constexpr Time atLast = graces[0] + 30s;
+
 // For how long it counts that an interface has met a port: the fabric may be another by then.
 constexpr Time meetingCounts = 10min;
 
@@ -161,10 +166,13 @@ void Sessions::noteHeard(One &one, const Grades &before, Time now)
         Coverage &here = sides_[one.side].coverage[grade];
         Coverage &there = sides_[other(one.side)].coverage[grade];
         // What comes back says nothing of the time before.
-        if (before[grade] && now >= blindUntil_)
-            there.quiet += std::clamp(now - std::max(here.heardAt, there.heardAt), Time{}, every);
+        const Time heard =
+            std::clamp(now - std::max(here.heardAt, there.heardAt), Time{}, before[grade] ? every : Time{});
+        if (now >= blindUntil_)
+            there.quiet += heard;
+        there.missing += heard;
         here.heardAt = now;
-        here.quiet = {};
+        here.quiet = here.missing = {};
     }
 }
 
@@ -242,9 +250,12 @@ void Sessions::judge(std::size_t grade, Time now)
         const bool isNew = there.any && !were[other(side)] && !isSettled(other(side), grade, now);
         if (isNew || !isJudged)
             here.quiet = std::min(here.quiet, -graces[grade]);
+        if (!isJudged)
+            here.missing = {};
         const bool otherAlone = isJudged && !here.any && there.any;
         const bool was = here.cutOff;
-        here.cutOff = otherAlone && (was || here.quiet >= patience(side, grade));
+        here.cutOff = otherAlone && (was || here.quiet >= patience(side, grade) ||
+                                     here.missing >= atLast);
         if (!was)
             here.cutOffAt = now;
     }

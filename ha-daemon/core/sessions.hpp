@@ -107,7 +107,8 @@ class Sessions
         bool cutOff = false;
         Time cutOffAt{}; // since when; if it is not, when it was judged last
         Time heardAt{};  // by such a session, last
-        Time quiet{};    // for how long the other side alone was heard
+        Time quiet{};    // for how long the other side alone was heard; less than 0: with a grace
+        Time missing{};  // the same without any grace, and with what was heard beside stalls
     };
     struct State {
         int interface = 0;

@@ -163,6 +163,26 @@ TEST_F(HaSessions, ALongStopMovesNobody)
     }
 }
 
+// One that stalls twice a second has its sessions lost by peers, and made again, all the time.
+TEST_F(HaSessions, AHostThatStallsAllTheTimeNoticesAFaultAtLast)
+{
+    settle();
+    const auto stallFor = [this](Time duration) {
+        for (const Time end = now + duration; now < end;) {
+            run(Time(random() % 400'000 + 100'000));
+            hosts[0].stoppedUntil = now + 90ms;
+            run(90ms);
+        }
+    };
+    stallFor(300s);
+    EXPECT_FALSE(ever(0, Side::primary));
+    EXPECT_FALSE(ever(0, Side::secondary));
+    loseAt(0, Side::primary, false, true);
+    stallFor(120s);
+    EXPECT_TRUE(ever(0, Side::primary));
+    EXPECT_FALSE(ever(0, Side::secondary));
+}
+
 TEST_F(HaSessions, LostPacketsMoveNobody)
 {
     settle();
