@@ -84,7 +84,7 @@ static void what_had_changed_before(struct kunit *test)
 	expect_asked(test, fresh);
 }
 
-/* Of so many that want to be asked for, have those answered that are. Return: how many they were. */
+/* Have so many asked for and answered. Return: how many were asked for at a time. */
 static u32 one_round(struct kunit *test, struct ipoib_path **paths, u32 count, bool late)
 {
 	u32 from = sa.queries, asked, i;
