@@ -5,7 +5,7 @@ SHELL := /bin/bash
 KERNELS := 6.1 6.12
 
 .PHONY: help demo check test test-full test-features modules probe unit test-kunit test-kernels test-processors test-profiles test-debug test-race test-packages test-distros guests vm bench bench-ha bench-fabric bench-rxe bench-insn bench-loop \
-	test-connected test-ha test-fuzz test-fuzz-planted test-verbs \
+	test-connected test-fleet test-ha test-fuzz test-fuzz-planted test-verbs \
 	lab-up lab-down lab-status lab-shell \
 	bootstrap format clean install uninstall
 
@@ -101,6 +101,9 @@ test-ha: bootstrap ## ipoib-ha while ports fail in all ways (HA="--kernel 6.1 --
 
 test-connected: bootstrap ## connected mode with either driver on either host, as a table (CONNECTED="--kernel 6.1")
 	@/usr/bin/python3 -m pytest -v -p no:cacheprovider tests/vm -m connected --full $(CONNECTED)
+
+test-fleet: bootstrap ## one host in a subnet of ten thousand, beside the in-tree driver, as a table (FLEET="--kernel 6.1")
+	@/usr/bin/python3 -m pytest -v -p no:cacheprovider tests/vm/test_fleet.py --full --kernel 6.12 $(FLEET)
 
 test-fuzz: bootstrap ## fuzz targets, in user space a minute each (FUZZ="--seconds 3600 link"), of the kernel ten
 	@tests/fuzz/run --build $(FUZZ)

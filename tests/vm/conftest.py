@@ -160,6 +160,8 @@ TABLES = {
     "connected": ("connected mode", "{:7} {:16} {:22} {:>8} {:>13} {:>18} {:>8}",
                   ("kernel", "h1, h2", "modes", "ping", "ping -M do", "TCP 1/4/16 Mbit/s",
                    "UDP lost")),
+    "fleet": ("a fleet", "{:20} {:22} {:>8} {:>6} {:>6} {:>7} {:>7} {:>7} {:>7}",
+              ("where", "event", "requests", "paths", "again", "at once", "reached", "half ms", "last ms")),
     "trouble": ("connected mode under load", "{:7} {:16} {:40} {}",
                 ("kernel", "h1, h2", "what", "seen")),
 }

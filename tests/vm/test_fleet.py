@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+"""One host in a subnet of ten thousand, two thousand of which it sends to.
+
+ib-fleet takes h2's place on the cable: hosts and their subnet manager, whose SA answers a
+thousand requests a second, or fewer. Another subnet manager takes over, without and with other
+LIDs. What is printed: requests to the SA, those of them that came again before they were
+answered, how many waited at a time, and when the hosts are reached again. The same for the
+in-tree driver.
+"""
+
+import contextlib
+import json
+import os
+
+import pytest
+
+from checklib import programs
+from harness import TOP, until
+from test_malformed import far_end
+
+HOSTS = 10000
+BUSY = 2000
+FIRST = "10.9.0.1"
+SECONDS = 1         # from packet to packet to each
+RATES = (1000, 200)  # answers of the SA a second
+TRAFFIC = TOP / "tests/vm/guest/fleet_traffic.py"
+NEVER_FULL = 4 * HOSTS
+SETTLED = 3         # seconds without a request
+LIMIT = 60          # seconds
+INTREE = "intree"
+
+
+@pytest.fixture(scope="session")
+def ib_fleet():
+    if os.access(TOP, os.W_OK):
+        programs.build(["ib-fleet"])
+    return programs.BIN / "ib-fleet"
+
+
+class Fleet:
+    """ib-fleet under way, and what it has counted since an event."""
+
+    def __init__(self, process):
+        self.process = process
+        self.sums = {}
+
+    def tell(self, line):
+        self.process.tell(line)
+        now = json.loads(self.process.line(60))
+        if line:
+            self.sums = dict.fromkeys(now, 0)
+            now = dict.fromkeys(now, 0)
+        for name in ("requests", "paths", "joins", "again"):
+            self.sums[name] += now[name]
+        self.sums["most_waiting"] = max(self.sums["most_waiting"], now["most_waiting"])
+        for name in ("registered", "reached", "half_ms", "last_ms"):
+            self.sums[name] = now[name]
+        return now
+
+    def settle(self, seconds):
+        """Until all that are sent to are reached, and nothing is asked any more; what was counted."""
+        quiet = 0
+
+        def done():
+            nonlocal quiet
+            quiet = 0 if self.tell("")["requests"] else quiet + 1
+            return self.sums["reached"] >= BUSY and quiet >= SETTLED
+
+        until(done, seconds, lambda: f"{BUSY} hosts are reached, and nothing is asked: {self.sums}", 1)
+        return self.sums
+
+
+@contextlib.contextmanager
+def fleet(lab, tool, rate):
+    """Ten thousand hosts at the other end of h1's cable, and h1's ib0 in their subnet."""
+    with far_end(lab) as (host, netdev):
+        lab.run("h1", "lab-sm", "stop")
+        try:
+            for number in (1, 2, 3):
+                lab.run("h1", "sysctl", "-qw", f"net.ipv4.neigh.default.gc_thresh{number}={NEVER_FULL}")
+            last = HOSTS
+            with lab.background(host, tool, "--netdev", netdev, "--rate", rate, "--addresses",
+                                f"{FIRST}-10.9.{last // 256}.{last % 256}") as process:
+                lab.wait("h1", "grep -q ACTIVE /sys/class/infiniband/sib0/ports/1/state", 60,
+                         "h1's port is ACTIVE")
+                lab.run("h1", "ip", "addr", "add", "10.9.255.254/16", "dev", "ib0")
+                until(lambda: lab.carrier("h1"), 60, "h1's ib0 has a carrier")
+                yield Fleet(process)
+        finally:
+            lab.run("h1", "ip", "addr", "del", "10.9.255.254/16", "dev", "ib0", check=False)
+            lab.run("h1", "ip", "neigh", "flush", "all", "dev", "ib0", check=False)
+            for number, value in ((1, 128), (2, 512), (3, 1024)):
+                lab.run("h1", "sysctl", "-qw", f"net.ipv4.neigh.default.gc_thresh{number}={value}")
+            lab.run("h1", "lab-sm", "start")
+
+
+@pytest.mark.full()
+@pytest.mark.labs(drivers=["ours", "intree"])
+@pytest.mark.parametrize("rate", RATES)
+def test_another_subnet_manager(lab, ib_fleet, record_property, rate):
+    def note(event, sums):
+        record_property("fleet", (str(lab.config), f"{event}, {rate}/s", sums["requests"], sums["paths"],
+                                  sums["again"], sums["most_waiting"], sums["reached"], sums["half_ms"],
+                                  sums["last_ms"]))
+
+    def settles(event):
+        try:
+            hosts.settle(LIMIT)
+        except AssertionError:
+            # Of the in-tree driver it is told, not asked.
+            if INTREE not in str(lab.config):
+                raise
+        note(event, hosts.sums)
+
+    with fleet(lab, ib_fleet, rate) as hosts:
+        hosts.tell("watch")
+        with lab.background("h1", "python3", TRAFFIC, FIRST, BUSY, SECONDS) as process:
+            assert process.line(30) == "begins"
+            settles("first packets")
+            for event in ("takeover", "renumber"):
+                hosts.tell(event)
+                settles(event)
+                assert hosts.sums["registered"]
