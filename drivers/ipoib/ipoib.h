@@ -121,11 +121,15 @@ struct ipoib_txq {
  * @page: from the page pool, or NULL
  * @offset: of the buffer in @page [bytes]
  * @dma: address of the buffer
+ * @head: area for GRH and encapsulation; constant
+ * @head_dma: address of @head; constant
  */
 struct ipoib_rx_slot {
 	struct page *page;
 	unsigned int offset;
 	u64 dma;
+	void *head;
+	u64 head_dma;
 };
 
 /**
@@ -138,8 +142,6 @@ struct ipoib_rx_slot {
  * @size: number of buffers, a power of two; as the queue pair, read with rtnl
  * @posted: buffers the HCA has; written by @napi, read by control
  * @buf_len: octets of datagram that a buffer takes
- * @heads: @size areas of IPOIB_RX_HEAD_STRIDE octets for GRH and encapsulation
- * @heads_dma: address of @heads
  * @spill: shared sink for the excess of packets longer than the group's MTU
  * @spill_dma: address of @spill
  * @count: counters; written by @napi
@@ -158,8 +160,6 @@ struct ipoib_rxq {
 	u32 size;
 	u32 posted;
 	u32 buf_len;
-	void *heads;
-	u64 heads_dma;
 	void *spill;
 	u64 spill_dma;
 	struct ipoib_counters count;

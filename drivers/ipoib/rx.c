@@ -22,9 +22,6 @@
 #include "path.h"
 #include "rx_map.h"
 
-/* One cache line for the 44 octets of GRH and encapsulation header. */
-#define RX_HEAD_STRIDE	64
-
 /* Room in front of a frame that is not copied, and behind it for pulling. */
 #define RX_FRAME_HEAD	(IPOIB_HARD_LEN + 128)
 
@@ -81,7 +78,7 @@ static void rx_post(struct ipoib_rxq *rxq, u32 index)
 	struct ib_sge *sge = rxq->sge[rxq->refill];
 
 	rxq->wr[rxq->refill].wr_id = index;
-	sge[0].addr = rxq->heads_dma + index * RX_HEAD_STRIDE;
+	sge[0].addr = rxq->slots[index].head_dma;
 	ib_dma_sync_single_for_device(rxq->intf->ca, sge[0].addr,
 				      IPOIB_UD_HEAD_LEN, DMA_FROM_DEVICE);
 	sge[1].addr = rxq->slots[index].dma;
@@ -213,15 +210,14 @@ static void rx_deliver(struct ipoib_rxq *rxq, struct sk_buff *skb,
 
 static void rx_packet(struct ipoib_rxq *rxq, u32 index, const struct ib_wc *wc)
 {
-	const void *head = rxq->heads + index * RX_HEAD_STRIDE;
 	struct ipoib_rx_slot *slot = &rxq->slots[index];
+	const void *head = slot->head;
 	u64 dma = slot->dma;
 	struct sk_buff *skb;
 	u32 len;
 
-	ib_dma_sync_single_for_cpu(rxq->intf->ca,
-				   rxq->heads_dma + index * RX_HEAD_STRIDE,
-				   IPOIB_UD_HEAD_LEN, DMA_FROM_DEVICE);
+	ib_dma_sync_single_for_cpu(rxq->intf->ca, slot->head_dma, IPOIB_UD_HEAD_LEN,
+				   DMA_FROM_DEVICE);
 	len = wc->byte_len - IPOIB_UD_HEAD_LEN;
 	if (unlikely(wc->byte_len <= IPOIB_UD_HEAD_LEN || len > rxq->buf_len)) {
 		ipoib_count_error(&rxq->count);
@@ -454,35 +450,36 @@ static void rx_init_requests(struct ipoib_rxq *rxq, u32 lkey)
 	}
 }
 
-static int rx_map_areas(struct ib_device *ca, struct ipoib_rxq *rxq)
+static int rx_make_areas(struct ib_device *ca, struct ipoib_rxq *rxq)
 {
-	rxq->heads_dma = ib_dma_map_single(ca, rxq->heads,
-					   rxq->size * RX_HEAD_STRIDE,
-					   DMA_FROM_DEVICE);
-	if (ib_dma_mapping_error(ca, rxq->heads_dma))
-		return -EIO;
+	int err;
+
+	rxq->slots = kvcalloc(rxq->size, sizeof(*rxq->slots), GFP_KERNEL);
+	rxq->spill = kmalloc(RX_SPILL_LEN, GFP_KERNEL);
+	if (!rxq->slots || !rxq->spill) {
+		err = -ENOMEM;
+		goto err_free;
+	}
+	err = ipoib_rx_make_heads(ca, rxq);
+	if (err)
+		goto err_free;
 	rxq->spill_dma = ib_dma_map_single(ca, rxq->spill, RX_SPILL_LEN,
 					   DMA_FROM_DEVICE);
-	if (ib_dma_mapping_error(ca, rxq->spill_dma)) {
-		ib_dma_unmap_single(ca, rxq->heads_dma,
-				    rxq->size * RX_HEAD_STRIDE,
-				    DMA_FROM_DEVICE);
-		return -EIO;
-	}
-	return 0;
+	if (!ib_dma_mapping_error(ca, rxq->spill_dma))
+		return 0;
+	err = -ENOMEM;
+	ipoib_rx_free_heads(ca, rxq);
+err_free:
+	kfree(rxq->spill);
+	kvfree(rxq->slots);
+	return err;
 }
 
-static void rx_unmap_areas(struct ib_device *ca, struct ipoib_rxq *rxq)
+static void rx_free_areas(struct ib_device *ca, struct ipoib_rxq *rxq)
 {
 	ib_dma_unmap_single(ca, rxq->spill_dma, RX_SPILL_LEN, DMA_FROM_DEVICE);
-	ib_dma_unmap_single(ca, rxq->heads_dma, rxq->size * RX_HEAD_STRIDE,
-			    DMA_FROM_DEVICE);
-}
-
-static void rx_free_areas(struct ipoib_rxq *rxq)
-{
+	ipoib_rx_free_heads(ca, rxq);
 	kfree(rxq->spill);
-	kfree(rxq->heads);
 	kvfree(rxq->slots);
 }
 
@@ -500,29 +497,18 @@ int ipoib_rxq_alloc(struct ipoib_intf *intf, struct ipoib_rxq *rxq)
 		.cqe = rxq->size,
 		.comp_vector = (intf->port - 1) % intf->ca->num_comp_vectors,
 	};
-	int err = -ENOMEM;
+	int err;
 
-	rxq->slots = kvcalloc(rxq->size, sizeof(*rxq->slots), GFP_KERNEL);
-	rxq->heads = kcalloc(rxq->size, RX_HEAD_STRIDE, GFP_KERNEL);
-	rxq->spill = kmalloc(RX_SPILL_LEN, GFP_KERNEL);
-	if (!rxq->slots || !rxq->heads || !rxq->spill)
-		goto err_free;
-	err = rx_map_areas(intf->ca, rxq);
+	err = rx_make_areas(intf->ca, rxq);
 	if (err)
-		goto err_free;
+		return err;
 	rxq->cq = ib_create_cq(intf->ca, rx_comp_handler, NULL, &intf->rxq, &attr);
 	if (IS_ERR(rxq->cq)) {
-		err = PTR_ERR(rxq->cq);
-		goto err_unmap;
+		rx_free_areas(intf->ca, rxq);
+		return PTR_ERR(rxq->cq);
 	}
 	rx_init_requests(rxq, intf->pd->local_dma_lkey);
 	return 0;
-
-err_unmap:
-	rx_unmap_areas(intf->ca, rxq);
-err_free:
-	rx_free_areas(rxq);
-	return err;
 }
 
 /**
@@ -533,8 +519,7 @@ err_free:
 void ipoib_rxq_free(struct ipoib_intf *intf, struct ipoib_rxq *rxq)
 {
 	ib_destroy_cq(rxq->cq);
-	rx_unmap_areas(intf->ca, rxq);
-	rx_free_areas(rxq);
+	rx_free_areas(intf->ca, rxq);
 }
 
 /**
@@ -548,8 +533,6 @@ void ipoib_rxq_exchange(struct ipoib_rxq *rxq, struct ipoib_rxq *other)
 {
 	swap(rxq->size, other->size);
 	swap(rxq->slots, other->slots);
-	swap(rxq->heads, other->heads);
-	swap(rxq->heads_dma, other->heads_dma);
 	swap(rxq->spill, other->spill);
 	swap(rxq->spill_dma, other->spill_dma);
 	swap(rxq->cq, other->cq);

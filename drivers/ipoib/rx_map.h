@@ -56,4 +56,9 @@ static inline void ipoib_rx_unmap(struct ib_device *ca, u64 dma, unsigned int le
 		ib_dma_unmap_page(ca, dma, len, DMA_FROM_DEVICE);
 }
 
+/* rx_heads.c */
+struct ipoib_rxq;
+int ipoib_rx_make_heads(struct ib_device *ca, struct ipoib_rxq *rxq);
+void ipoib_rx_free_heads(struct ib_device *ca, struct ipoib_rxq *rxq);
+
 #endif /* IPOIB_RX_MAP_H */

@@ -20,6 +20,7 @@ static void fake_receive(struct sk_buff *skb);
 #include "dest.c"
 /* by its path: the software HCA has a file of this name as well */
 #include "../../drivers/ipoib/rx.c"
+#include "rx_heads.c"
 
 #define RING	32U
 
