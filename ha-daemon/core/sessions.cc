@@ -166,8 +166,8 @@ void Sessions::noteHeard(One &one, const Grades &before, Time now)
         Coverage &here = sides_[one.side].coverage[grade];
         Coverage &there = sides_[other(one.side)].coverage[grade];
         // What comes back says nothing of the time before.
-        const Time heard =
-            std::clamp(now - std::max(here.heardAt, there.heardAt), Time{}, before[grade] ? every : Time{});
+        const Time heard = std::clamp(now - std::max(here.heardAt, there.heardAt), Time{},
+                                      before[grade] ? every : Time{});
         if (now >= blindUntil_)
             there.quiet += heard;
         there.missing += heard;
@@ -254,8 +254,8 @@ void Sessions::judge(std::size_t grade, Time now)
             here.missing = {};
         const bool otherAlone = isJudged && !here.any && there.any;
         const bool was = here.cutOff;
-        here.cutOff = otherAlone && (was || here.quiet >= patience(side, grade) ||
-                                     here.missing >= atLast);
+        here.cutOff =
+            otherAlone && (was || here.quiet >= patience(side, grade) || here.missing >= atLast);
         if (!was)
             here.cutOffAt = now;
     }
