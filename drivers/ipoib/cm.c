@@ -352,7 +352,7 @@ void ipoib_cm_destroy(struct ipoib_intf *intf)
 
 	if (!cm)
 		return;
-	/* Their ends are work. */
+	/* A command that ends queues cm->work. */
 	destroy_workqueue(cm->commands);
 	cancel_work_sync(&cm->work);
 	intf->cm = NULL;

@@ -218,7 +218,7 @@ struct ipoib_cm_rxq {
  *	off
  * @ready: items with events
  * @commands: queue of commands to the HCA
- * @settling: they are waited for, and none makes a connection; written by control
+ * @settling: they are waited for, and no request is accepted; written by control
  * @stopping: connected mode has been switched off
  * @tick: sees to what has to be done by a certain time; control
  * @conns: ipoib_conn by key (RCU)
@@ -294,7 +294,7 @@ u32 ipoib_cm_options(void);
 
 /* cm_item.c */
 int ipoib_cm_commands_create(struct ipoib_cm *cm);
-void ipoib_cm_commands_settle(struct ipoib_cm *cm);
+void ipoib_cm_commands_settle(struct ipoib_cm *cm, bool accepts_end);
 void ipoib_cm_item_init(struct ipoib_cm *cm, struct ipoib_cm_item *item,
 			void (*handle)(struct ipoib_cm_item *item,
 				       unsigned long events));

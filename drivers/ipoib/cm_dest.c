@@ -339,8 +339,7 @@ static void conn_ask_path(struct ipoib_conn *conn)
 		ipoib_conn_take_turn(conn);
 		return;
 	}
-	/* Packets wait for the connection. */
-	ipoib_path_changed(conn->path);
+	ipoib_path_hurry(conn->path);
 	ipoib_path_resolve(conn->path);
 }
 

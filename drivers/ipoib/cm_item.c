@@ -153,15 +153,15 @@ int ipoib_cm_commands_create(struct ipoib_cm *cm)
 
 /**
  * ipoib_cm_commands_settle - wait until no command runs
- * @cm: connected mode that stops; control gives no command meanwhile
- *
- * Those that have not begun and make something for a connection fail with -ESHUTDOWN.
+ * @cm: connected mode, of which control gives no command meanwhile
+ * @accepts_end: no request of a peer is accepted any more: those whose command has not begun
+ *	fail with -ESHUTDOWN
  *
  * Context: control.
  */
-void ipoib_cm_commands_settle(struct ipoib_cm *cm)
+void ipoib_cm_commands_settle(struct ipoib_cm *cm, bool accepts_end)
 {
-	WRITE_ONCE(cm->settling, true);
+	WRITE_ONCE(cm->settling, accepts_end);
 	flush_workqueue(cm->commands);
 	WRITE_ONCE(cm->settling, false);
 }

@@ -467,7 +467,7 @@ void ipoib_cm_rx_stop(struct ipoib_cm *cm)
 	cm->rx_open = false;
 	mutex_unlock(&cm->rx_lock);
 	ib_destroy_cm_id(cm->listen);
-	ipoib_cm_commands_settle(cm);
+	ipoib_cm_commands_settle(cm, true);
 	cm->listen = NULL;
 	napi_disable(&cm->rxq.napi);
 	cm->rx_draining = NULL;

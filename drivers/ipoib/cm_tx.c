@@ -379,7 +379,7 @@ static int link_request(struct ipoib_cm_item *item)
 	struct ib_cm_id *id;
 	int err;
 
-	if (READ_ONCE(link->cm->settling) || READ_ONCE(link->state) != IPOIB_CM_TX_OPEN)
+	if (READ_ONCE(link->state) != IPOIB_CM_TX_OPEN)
 		return -ESHUTDOWN;
 	err = link_create_qp(link);
 	if (err)
@@ -459,7 +459,7 @@ void ipoib_cm_quiesce(struct ipoib_intf *intf)
 		if (link->state == IPOIB_CM_TX_CLOSING)
 			ipoib_cm_tx_end(link, false);
 	/* From now on they complete what is left. */
-	ipoib_cm_commands_settle(intf->cm);
+	ipoib_cm_commands_settle(intf->cm, !intf->up);
 }
 
 /**
@@ -492,7 +492,7 @@ void ipoib_cm_reclaim(struct ipoib_intf *intf)
 
 	if (!intf->cm)
 		return;
-	ipoib_cm_commands_settle(intf->cm);
+	ipoib_cm_commands_settle(intf->cm, !intf->up);
 	list_for_each_entry_safe(link, next, &intf->cm->links, list) {
 		ipoib_cm_tx_reclaim(link);
 		link_destroy(&link->item);

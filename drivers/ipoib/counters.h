@@ -28,7 +28,7 @@ struct ipoib_counters {
 /**
  * struct ipoib_cm_stats - what connected mode has done
  * @rx: received through connections
- * @connects: connections asked for
+ * @connects: attempts to connect
  * @accepts: connections accepted
  * @refused: attempts that failed
  * @rejects: requests refused
@@ -36,8 +36,8 @@ struct ipoib_counters {
  * @in_full: requests refused, because there were too many
  * @lost: connections that broke
  * @partial: packets sent with the checksum left to the peer
- * @out: peers that there is a connection to, or has been asked for one, now
- * @in: connections of peers now
+ * @out: peers that are sent to in connected mode now, also those that refuse
+ * @in: connections of peers now, also those that are being made or end
  * @setups: peers that are being connected to now
  */
 struct ipoib_cm_stats {

@@ -44,7 +44,7 @@
 #define PATH_ATTEMPTS_MAX	6
 #define PATH_SPREAD		HZ
 #define PATH_ASKED_MAX		64
-#define PATH_ASKED_MIN		4
+#define PATH_ASKED_MIN		16
 #define PATH_LATE		(HZ / 10)
 #define PATH_HEARD_MIN		HZ
 #define PATH_HEARD_MAX		(60 * HZ)
@@ -61,6 +61,7 @@ static void path_answer(int status, struct sa_path_rec *rec,
 {
 	struct ipoib_path *path = context;
 
+	path->answered_at = jiffies;
 	path->status = status ? status : rec ? 0 : -ENOENT;
 	if (!path->status)
 		path->rec = *rec;
@@ -173,8 +174,11 @@ static void path_set_window(struct ipoib_path *path)
 	struct ipoib_path_turns *turns = &path->intf->path;
 	u32 window = path_window(turns);
 
-	if (path->status != -ETIMEDOUT && time_before_eq(jiffies, path->asked_at + PATH_LATE)) {
-		if (++turns->in_time < window)
+	if (path->status != -ETIMEDOUT &&
+	    time_before_eq(path->answered_at, path->asked_at + PATH_LATE)) {
+		/* What is refused at once may be so by an SA that is busy. */
+		turns->in_time += !path->status;
+		if (turns->in_time < window)
 			return;
 		window = min(window + 1, (u32)PATH_ASKED_MAX);
 	} else if (!turns->fewer || time_after(path->asked_at, turns->narrowed_at)) {
@@ -349,6 +353,19 @@ void ipoib_path_resolve(struct ipoib_path *path)
 }
 
 /**
+ * ipoib_path_hurry - packets wait: what is to be asked within a second is asked now
+ * @path: path
+ *
+ * Context: control.
+ */
+void ipoib_path_hurry(struct ipoib_path *path)
+{
+	if (test_and_clear_bit(IPOIB_PATH_SPREAD, &path->state) &&
+	    delayed_work_pending(&path->query_work))
+		mod_delayed_work(path->intf->wq, &path->query_work, 0);
+}
+
+/**
  * ipoib_path_changed - the record may well be wrong; ask at the next send, without delay
  * @path: path; a query that is due already keeps its time
  *
@@ -431,7 +448,8 @@ void ipoib_paths_forget_ah(struct ipoib_intf *intf)
 		return;
 	list_for_each_entry(dest, &intf->dest_list, all) {
 		if (!ipoib_dest_is_mcast(dest)) {
-			ipoib_path_changed(ipoib_path_of(dest));
+			set_bit(IPOIB_PATH_STALE, &ipoib_path_of(dest)->state);
+			ipoib_path_hurry(ipoib_path_of(dest));
 			ipoib_dest_clear_ah(intf, dest);
 		}
 		if (dest == last)

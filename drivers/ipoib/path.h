@@ -21,6 +21,7 @@
  * @asking: counted in ipoib_path_turns.asked; control
  * @wait: link in ipoib_path_turns.wait while too many others are asked for; control
  * @answered: completed by the answer
+ * @answered_at: jiffies of the answer; handed over by @answer_work
  * @status: of the answer; handed over by @answer_work
  * @rec: the answer; handed over by @answer_work
  * @current_rec: the record in use; valid with an address handle; control
@@ -43,6 +44,7 @@ struct ipoib_path {
 	bool asking;
 	struct list_head wait;
 	struct completion answered;
+	unsigned long answered_at;
 	int status;
 	struct sa_path_rec rec;
 	struct sa_path_rec current_rec;
@@ -87,6 +89,7 @@ bool ipoib_path_admit(struct ipoib_intf *intf, bool asked);
 struct ipoib_dest *ipoib_path_create(struct ipoib_intf *intf,
 				     const union ib_gid *gid);
 void ipoib_path_resolve(struct ipoib_path *path);
+void ipoib_path_hurry(struct ipoib_path *path);
 void ipoib_path_changed(struct ipoib_path *path);
 void ipoib_path_destroy(struct ipoib_path *path);
 void ipoib_paths_mark_stale(struct ipoib_intf *intf);

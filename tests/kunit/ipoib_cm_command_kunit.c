@@ -124,10 +124,16 @@ static void a_peer_hangs_up_early(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&hca.qps), 0);
 }
 
-static void let_later(struct work_struct *work)
+/* As control does */
+static void stop_work(struct work_struct *work)
 {
-	WRITE_ONCE(hca.slow, false);
-	complete_all(&hca.let);
+	struct ipoib_intf *intf = world->intf;
+
+	intf->running = false;
+	intf->up = false;
+	ipoib_cm_quiesce(intf);
+	ipoib_cm_reclaim(intf);
+	ipoib_cm_stop(intf);
 }
 
 /*
@@ -136,11 +142,12 @@ static void let_later(struct work_struct *work)
  */
 static void a_stop_waits_for_commands(struct kunit *test)
 {
-	struct ipoib_intf *intf = world->intf;
-	struct delayed_work later;
+	struct ipoib_cm *cm = world->intf->cm;
+	unsigned long end = jiffies + LIMIT / 2;
+	struct work_struct stop;
 	u32 i;
 
-	INIT_DELAYED_WORK_ONSTACK(&later, let_later);
+	INIT_WORK_ONSTACK(&stop, stop_work);
 	slow();
 	send_to(test, 1);
 	wait_for_waiting(test, 1);
@@ -148,16 +155,17 @@ static void a_stop_waits_for_commands(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, request(i), 0);
 	world_settle();
 	wait_for_waiting(test, COMMANDS_MAX);
-	schedule_delayed_work(&later, 1);
-	intf->running = false;
-	ipoib_cm_quiesce(intf);
-	ipoib_cm_reclaim(intf);
-	ipoib_cm_stop(intf);
+	queue_work(world->intf->wq, &stop);
+	while (!READ_ONCE(cm->settling) && time_before(jiffies, end))
+		schedule_timeout_uninterruptible(1);
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(cm->settling));
+	WRITE_ONCE(hca.slow, false);
+	complete_all(&hca.let);
+	flush_work(&stop);
+	destroy_work_on_stack(&stop);
 	KUNIT_EXPECT_EQ(test, atomic_read(&hca.qps), 0);
 	KUNIT_EXPECT_EQ(test, hca.reqs, 1U);
 	KUNIT_EXPECT_EQ(test, hca.reps, COMMANDS_MAX - 1U);
-	flush_delayed_work(&later);
-	destroy_delayed_work_on_stack(&later);
 }
 
 /* Whatever the HCA refuses on the way to a connection: nothing of it is left. */

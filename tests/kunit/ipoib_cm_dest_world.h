@@ -66,6 +66,10 @@ struct ipoib_dest *ipoib_path_create(struct ipoib_intf *intf, const union ib_gid
 	return path ? &path->dest : NULL;
 }
 
+void ipoib_path_hurry(struct ipoib_path *path)
+{
+}
+
 void ipoib_path_changed(struct ipoib_path *path)
 {
 	set_bit(IPOIB_PATH_STALE, &path->state);

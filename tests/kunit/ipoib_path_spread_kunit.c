@@ -95,14 +95,13 @@ static u32 one_round(struct kunit *test, struct ipoib_path **paths, u32 count, b
 	}
 	asked = sa.queries - from;
 	KUNIT_EXPECT_EQ(test, world->intf->path.asked, asked);
-	for (i = 0; i < count; i++)
-		if (late && paths[i]->asking)
-			paths[i]->asked_at = jiffies - PATH_LATE - 1;
-	/* With those whose turn comes */
+	/* Those whose turn comes are told in time. */
 	for (i = from + 1; i <= sa.queries; i++) {
+		sa.age = late && i <= from + asked ? PATH_LATE + 1 : 0;
 		answer_one(i, 0, 6);
 		world_settle();
 	}
+	sa.age = 0;
 	KUNIT_EXPECT_EQ(test, sa.queries - from, count);
 	KUNIT_EXPECT_EQ(test, world->intf->path.asked, 0U);
 	return asked;
@@ -140,28 +139,53 @@ static void an_sa_that_is_behind(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, asked, (u32)PATH_ASKED_MAX);
 }
 
-/* A silent one is, too. */
+/* A silent one is, too; one that refuses at once says nothing of how busy it is. */
 static void an_sa_that_is_silent(struct kunit *test)
 {
 	struct ipoib_path *path = known(test, 1, 5);
-	u32 round;
+	struct ipoib_path_turns *turns = &world->intf->path;
+	u32 in_time;
 
-	for (round = 0; round < 10; round++) {
-		ipoib_path_changed(path);
-		resolve(path);
-		KUNIT_ASSERT_EQ(test, sa.queries, 2 + round);
-		world->intf->path.narrowed_at = path->asked_at - 1;
-		answer(-ETIMEDOUT, 0);
-		world_settle();
-		if (path->attempts)
-			world_hurry(&path->query_work);
-		else
-			continue;
-		answer(0, 5);
-		world_settle();
-		break;
-	}
-	KUNIT_EXPECT_EQ(test, world->intf->path.fewer, PATH_ASKED_MAX / 2U);
+	resolve(path);
+	KUNIT_ASSERT_EQ(test, sa.queries, 2U);
+	answer(-ETIMEDOUT, 0);
+	world_settle();
+	KUNIT_EXPECT_EQ(test, turns->fewer, PATH_ASKED_MAX / 2U);
+	in_time = turns->in_time;
+	world_hurry(&path->query_work);
+	answer(PATH_NONE, 0);
+	world_settle();
+	KUNIT_EXPECT_EQ(test, turns->in_time, in_time);
+	world_hurry(&path->query_work);
+	answer(0, 5);
+	world_settle();
+	KUNIT_EXPECT_EQ(test, turns->in_time, in_time + 1);
+	KUNIT_EXPECT_EQ(test, turns->fewer, PATH_ASKED_MAX / 2U);
+}
+
+/* What is due is asked for at once when the port has lost its paths, or a connection waits. */
+static void what_is_due_is_hurried(struct kunit *test)
+{
+	struct ipoib_path *path = known(test, 1, 5);
+
+	ipoib_paths_mark_stale(world->intf);
+	ipoib_path_resolve(path);
+	ipoib_path_hurry(path);
+	world_settle();
+	KUNIT_EXPECT_EQ(test, sa.queries, 2U);
+	ipoib_path_hurry(path);			/* in flight: not again */
+	world_settle();
+	KUNIT_EXPECT_EQ(test, sa.queries, 2U);
+	answer(0, 5);
+	world_settle();
+	ipoib_paths_mark_stale(world->intf);
+	ipoib_path_resolve(path);
+	ipoib_paths_forget_ah(world->intf);
+	world_settle();
+	KUNIT_EXPECT_EQ(test, sa.queries, 3U);
+	answer(0, 5);
+	world_settle();
+	KUNIT_EXPECT_FALSE(test, test_bit(IPOIB_PATH_BUSY, &path->state));
 }
 
 static struct kunit_case cases[] = {
@@ -170,6 +194,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(what_had_changed_before),
 	KUNIT_CASE(an_sa_that_is_behind),
 	KUNIT_CASE(an_sa_that_is_silent),
+	KUNIT_CASE(what_is_due_is_hurried),
 	{}
 };
 

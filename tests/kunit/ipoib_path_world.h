@@ -27,6 +27,7 @@ static int fake_init_ah_attr(struct ib_device *ca, u32 port, struct sa_path_rec 
 static struct {
 	u32 queries;
 	u32 cancelled;
+	unsigned long age;	/* jiffies from a query to its answer */
 	int refuse;		/* error of asking at all */
 	int bad_record;		/* error of using the answer */
 	struct sa_path_rec asked;
@@ -63,6 +64,7 @@ static void answer_one(u32 number, int status, u16 dlid)
 	if (number == sa.queries)
 		sa.context = NULL;
 	sa_path_set_dlid(&rec, dlid);
+	((struct ipoib_path *)context)->asked_at = jiffies - sa.age;
 	sa.callback(status, status ? NULL : &rec, 1, context);
 }
 
