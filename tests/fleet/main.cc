@@ -179,12 +179,13 @@ int run(int argc, char **argv)
     CLI::App app{
         "A subnet of many hosts, each with a port, a LID and an IPv4 address, and its subnet "
         "manager,\nat the other end of a sib port's cable. The hosts answer ARP and pings.\n"
-        "Reads lines: `watch` begins to note when hosts are reached; `takeover` has another subnet "
-        "manager\ntake over, at another LID; `renumber` as well, and all hosts get other LIDs; "
-        "both watch.\nThese and any other line are answered by an object: requests to the SA "
-        "since the last line,\npaths and joins among them, those asked `again` before they were "
-        "answered, the most that\nwaited at a time; hosts `reached`, and after how many "
-        "milliseconds half of them and the last\nwere. Ends with its input."};
+        "Reads lines, each after the answer to the one before: `watch` begins to note when hosts "
+        "are\nreached; `takeover` has another subnet manager take over, at another LID; `renumber` "
+        "as well,\nand all hosts get other LIDs; both watch. These and any other line are answered "
+        "by an object:\nrequests to the SA since the last line, paths and joins among them, those "
+        "asked `again` before\nthey were answered, the most that waited at a time; hosts "
+        "`reached`, "
+        "and after how many\nmilliseconds half of these and the last were. Ends with its input."};
     app.add_option("--netdev", arguments.netdev, "lower network device of the cable")->required();
     app.add_option("--addresses", arguments.addresses, "IPv4 addresses, FIRST-LAST")->required();
     app.add_option("--rate", arguments.rate, "answers of the SA a second (1000)")

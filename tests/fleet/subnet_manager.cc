@@ -18,6 +18,7 @@ using namespace std::chrono_literals;
 
 constexpr auto sendAgain = 500ms;
 constexpr std::uint16_t portInfo = 0x15;
+constexpr std::uint16_t directionBit = 0x8000;
 constexpr std::uint16_t oneHop = 0x0101; // hop pointer and count, at the other end
 constexpr std::size_t directedLidsAt = 32;
 constexpr std::size_t dataAt = 64;
@@ -95,7 +96,8 @@ std::optional<io::Bytes> SubnetManager::due(Time now)
 void SubnetManager::receive(io::View in)
 {
     const auto mad = ib::Mad::parse(in);
-    if (!mad || mad->method != ib::Method::getResp || mad->transaction != transaction_)
+    if (!mad || mad->method != ib::Method::getResp || mad->transaction != transaction_ ||
+        (mad->status & ~directionBit) != 0)
         return;
     ++transaction_;
     sendAt_ = {};

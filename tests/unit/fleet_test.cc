@@ -94,6 +94,9 @@ TEST(FleetAdministration, KnowsARequestThatComesAgain)
     const auto count = sa.takeCount();
     EXPECT_EQ(count.requests, 3U);
     EXPECT_EQ(count.again, 1U);
+    EXPECT_EQ(sa.due(start + 10s).size(), 3U);
+    sa.receive(mad, start + 10s); // it has been answered
+    EXPECT_EQ(sa.takeCount().again, 0U);
     sa.takeOver();
     EXPECT_TRUE(sa.due(start + 100s).empty());
 }
@@ -235,7 +238,11 @@ TEST_F(FleetManager, TakesThePortToActive)
     const auto before = manager.lid();
     manager.takeOver();
     EXPECT_FALSE(manager.hasAll());
-    talk(start + 1s);
+    // ClientReregister (IBA 14.2.5.6) behind LRH, BTH, DETH and the head of the MAD
+    const auto smp = manager.due(start + 1s);
+    ASSERT_TRUE(smp);
+    EXPECT_EQ((*smp)[8 + 12 + 8 + 64 + 51] & 0x80, 0x80);
+    talk(start + 2s);
     EXPECT_EQ(agent.state(), ib::PortState::active);
     EXPECT_NE(agent.smLid(), before);
     EXPECT_EQ(agent.smLid(), manager.lid());

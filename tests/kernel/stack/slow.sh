@@ -5,7 +5,7 @@
 # and a carrier that is lost comes back long before the HCA could have made them.
 source "$STACK/lib.sh"
 
-STRANGERS=120
+STRANGERS=240      # a minute's work for the HCA, sixteen commands at a time
 CONNECTIONS=/sys/kernel/debug/ipoib/ib0_connections
 FAULTS=/sys/kernel/debug/sib/sib0
 
