@@ -44,7 +44,7 @@
 #define PATH_ATTEMPTS_MAX	6
 #define PATH_SPREAD		HZ
 #define PATH_ASKED_MAX		64
-#define PATH_ASKED_MIN		16
+#define PATH_ASKED_MIN		8
 #define PATH_LATE		(HZ / 10)
 #define PATH_HEARD_MIN		HZ
 #define PATH_HEARD_MAX		(60 * HZ)
