@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include "fleet/administration.hpp"
 
+#include "fleet/put.hpp"
 #include "ib/lrh.hpp"
 #include "ib/mad.hpp"
 
@@ -33,11 +34,10 @@ constexpr std::uint8_t rate10 = 3;
 constexpr std::uint8_t lifeTime = 18;
 constexpr std::uint32_t qkey = 0x0B1B;
 
-template <std::size_t N> void put(io::Bytes &mad, std::size_t at, std::uint64_t value)
+// Into the record of an answer
+template <std::size_t N> void putIn(io::Bytes &mad, std::size_t at, std::uint64_t value)
 {
-    io::Bytes field;
-    io::append<N>(field, value);
-    std::ranges::copy(field, mad.begin() + static_cast<std::ptrdiff_t>(dataAt + at));
+    put<N>(mad, dataAt + at, value);
 }
 
 ib::Gid gidAt(io::View mad, std::size_t at)
@@ -87,12 +87,12 @@ bool Administration::answerPath(io::Bytes &mad) const
     const auto lid = find_(gidAt(mad, 8));
     if (!lid)
         return false;
-    put<2>(mad, 40, *lid);
-    put<2>(mad, 42, SubnetManager::portLid);
-    put<1>(mad, 49, 0x80 | 1); // reversible, the only one
-    put<1>(mad, 54, exactly | mtu4096);
-    put<1>(mad, 55, exactly | rate10);
-    put<1>(mad, 56, exactly | lifeTime);
+    putIn<2>(mad, 40, *lid);
+    putIn<2>(mad, 42, SubnetManager::portLid);
+    putIn<1>(mad, 49, 0x80 | 1); // reversible, the only one
+    putIn<1>(mad, 54, exactly | mtu4096);
+    putIn<1>(mad, 55, exactly | rate10);
+    putIn<1>(mad, 56, exactly | lifeTime);
     return true;
 }
 
@@ -100,11 +100,11 @@ bool Administration::answerPath(io::Bytes &mad) const
 void Administration::answerGroup(io::Bytes &mad)
 {
     const auto next = static_cast<std::uint16_t>(ib::firstMulticastLid + groups_.size());
-    put<4>(mad, 32, qkey);
-    put<2>(mad, 36, groups_.try_emplace(gidAt(mad, 0), next).first->second);
-    put<1>(mad, 38, exactly | mtu4096);
-    put<1>(mad, 42, exactly | rate10);
-    put<1>(mad, 43, exactly | lifeTime);
+    putIn<4>(mad, 32, qkey);
+    putIn<2>(mad, 36, groups_.try_emplace(gidAt(mad, 0), next).first->second);
+    putIn<1>(mad, 38, exactly | mtu4096);
+    putIn<1>(mad, 42, exactly | rate10);
+    putIn<1>(mad, 43, exactly | lifeTime);
 }
 
 io::Bytes Administration::answer(io::View request)
@@ -122,7 +122,7 @@ io::Bytes Administration::answer(io::View request)
     else if (mad->attribute != classPortInfo && mad->attribute != informInfo)
         status = notSupported;
     if (mad->attribute == classPortInfo)
-        put<2>(reply, 0, 0x0102); // versions
+        putIn<2>(reply, 0, 0x0102); // versions
     reply[statusAt] = static_cast<std::uint8_t>(status >> 8);
     reply[statusAt + 1] = static_cast<std::uint8_t>(status);
     return reply;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include "fleet/subnet_manager.hpp"
 
+#include "fleet/put.hpp"
 #include "ib/gid.hpp"
 #include "ib/mad.hpp"
 #include "ib/packet_builder.hpp"
 #include "ib/sma.hpp"
-
-#include <algorithm>
 
 namespace openipoib::fleet
 {
@@ -27,13 +26,6 @@ constexpr std::uint8_t vl15 = 15;
 constexpr std::uint8_t mtu4096 = 5;
 constexpr std::uint8_t reregister = 0x80;
 constexpr std::uint8_t subnetTimeout = 18;
-
-template <std::size_t N> void put(io::Bytes &bytes, std::size_t at, std::uint64_t value)
-{
-    io::Bytes field;
-    io::append<N>(field, value);
-    std::ranges::copy(field, bytes.begin() + static_cast<std::ptrdiff_t>(at));
-}
 
 } // namespace
 
