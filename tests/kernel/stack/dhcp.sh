@@ -91,6 +91,5 @@ wait_for 20 "${N[@]}" ping -c 1 -W 1 10.1.0.1
 
 kill $NETWORKD $DNSMASQ
 wait $NETWORKD $DNSMASQ || true
-udevadm control --exit
-wait_for 60 udevd_has_ended
+udevd_end
 stack_down

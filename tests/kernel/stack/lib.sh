@@ -26,7 +26,14 @@ fail() {
 	echo "FAILED: $*"
 	dmesg | tail -n 15
 	[[ ! -s /run/opensm.log ]] || tail -n 15 /run/opensm.log
+	processes
 	exit 1
+}
+
+# processes: those of user space (kthreadd is 2). UML cannot be asked where one waits in the
+# kernel: that reads the stack of a process that runs.
+processes() {
+	ps --pid 2 --ppid 2 --deselect -o pid,ppid,stat,args
 }
 
 # where: the functions that are under way, for a script that does not end
@@ -125,9 +132,16 @@ partitions() {
 	} >/run/partitions.conf
 }
 
-# udevd, which is asked to end, has workers that end by themselves.
 udevd_has_ended() {
 	! pgrep 'udevd|udev-worker' >/dev/null
+}
+
+# udevd_end: asked to end by udevadm, udevd 252 now and then waits for ever though no worker
+# is left. What hangs in the kernel cannot be killed, and is found so.
+udevd_end() {
+	udevadm settle --timeout=30 || processes
+	pkill -KILL 'udevd|udev-worker' || true
+	wait_for 30 udevd_has_ended
 }
 
 # opensm_on HCA [OPTION...]: a subnet manager on its port

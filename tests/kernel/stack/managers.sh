@@ -101,6 +101,5 @@ wait_for 20 gone /sys/class/net/ib0.8001
 [[ -e /sys/class/net/ib0 ]] || fail "ib0 has gone as well"
 kill $MANAGER $BUS
 wait $MANAGER $BUS || true
-udevadm control --exit
-wait_for 60 udevd_has_ended
+udevd_end
 stack_down
