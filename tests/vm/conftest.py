@@ -43,6 +43,9 @@ def pytest_addoption(parser):
                     help="mode switches under traffic (default 1000 with --full, else 20)")
     group.addoption("--soak", type=int, default=20, metavar="N",
                     help="failovers of the test of many (default 20)")
+    group.addoption("--manager", default="alone",
+                    help="who has ib0 besides ipoib-ha, comma separated: alone (default), networkd, "
+                         "NetworkManager")
     group.addoption("--hca", default="", metavar="PROFILE", help="what the HCAs are like (default: sib)")
     group.addoption("--dma", default="", choices=("virtual", "mapped"),
                     help="how the HCAs reach memory (default: virtual)")
@@ -155,8 +158,8 @@ def pytest_collection_modifyitems(config, items):
 TABLES = {
     "program": ("programs", "{:44} {:27} {:8} {:6.1f} s", None),
     "trial": ("trials", "{:44} {:27} {}", None),
-    "failover": ("failovers", "{:26} {:34} {:>9} {:>6} {:>6} {:>9} {:>8} {:>8}",
-                 ("cause", "where", "outage ms", "lost", "moves", "last ms", "MB", "answers")),
+    "failover": ("failovers", "{:26} {:34} {:14} {:>9} {:>6} {:>6} {:>9} {:>8} {:>8}",
+                 ("cause", "where", "managed by", "outage ms", "lost", "moves", "last ms", "MB", "answers")),
     "connected": ("connected mode", "{:7} {:16} {:22} {:>8} {:>13} {:>18} {:>8}",
                   ("kernel", "h1, h2", "modes", "ping", "ping -M do", "TCP 1/4/16 Mbit/s",
                    "UDP lost")),

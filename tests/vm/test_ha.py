@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+import managers
 from harness import HOSTS, TOP, ipv4, ipv6, on_hosts, other, until
 
 sys.path.insert(0, str(TOP / "tests" / "bench"))
@@ -386,13 +387,23 @@ def built():
     programs.build(["ipoib-ha", "ha-probe"])
 
 
+def pytest_generate_tests(metafunc):
+    if "manager" in metafunc.fixturenames:
+        kinds = metafunc.config.getoption("--manager").split(",")
+        if unknown := set(kinds) - set(managers.KINDS):
+            raise pytest.UsageError(f"--manager: {', '.join(unknown)}: "
+                                    f"not one of {', '.join(managers.KINDS)}")
+        metafunc.parametrize("manager", kinds)
+
+
 @pytest.mark.usefixtures("built")
 @pytest.mark.parametrize(("cause", "mode"), CASES)
-def test_failover(lab, record_property, cause, mode):
+def test_failover(lab, record_property, cause, mode, manager):
     with contextlib.ExitStack() as stack:
         stack.callback(as_found, lab)
         stack.enter_context(in_mode(lab, mode))
         stack.enter_context(sm_on(lab, cause.sm))
+        stack.enter_context(managers.managed(lab, manager, mode))
         traffic = stack.enter_context(Traffic(lab))
         daemons = {host: stack.enter_context(Daemon(lab, host, *options))
                    for host, options in options_for(lab, cause).items()}
@@ -415,7 +426,7 @@ def test_failover(lab, record_property, cause, mode):
         note("as before")
         amounts = traffic.totals()
         gap = figures.silence(traffic.finish())
-    row = (cause.name, f"{lab.config} {mode}", f"{gap.seconds * 1000:.0f}", str(gap.lost),
+    row = (cause.name, f"{lab.config} {mode}", manager, f"{gap.seconds * 1000:.0f}", str(gap.lost),
            str(len(moves)), f"{moves[-1]['announced_ms']:.1f}" if moves else "-",
            f"{amounts[0] / 1e6:.1f}", str(amounts[1]))
     record_property("failover", row)
@@ -443,5 +454,5 @@ def test_soak(lab, request, record_property):
         traffic.flows()
         gap = figures.silence(traffic.finish())
     assert moves >= count
-    record_property("failover", (f"{moves} by hand", f"{lab.config} datagram",
+    record_property("failover", (f"{moves} by hand", f"{lab.config} datagram", managers.ALONE,
                                  f"{gap.seconds * 1000:.0f}", str(gap.lost), str(moves), "-", "-", "-"))
