@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include "ha-daemon/linux/arp_listener.hpp"
 
+#include "ha-daemon/linux/packet_filter.hpp"
+
 #include <linux/if_arp.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
@@ -19,15 +21,30 @@ constexpr std::size_t headerBytes = 8;
 constexpr std::size_t hardwareBytes = 20;
 constexpr std::size_t addressBytes = 4;
 constexpr std::size_t packetBytes = headerBytes + 2 * (hardwareBytes + addressBytes);
+constexpr std::size_t hardwareAt = 0; // RFC 826's ar$hrd and ar$op
+constexpr std::size_t operationAt = 6;
 constexpr unsigned packetsAtOnce = 64; // others have to be served, too
+
+const char *const what = "socket for ARP replies";
+
+// All ARP, on whatever interface
+io::Result<void> bindTo(const io::UniqueFd &fd)
+{
+    sockaddr_ll arp{};
+    arp.sll_family = AF_PACKET;
+    arp.sll_protocol = htons(ETH_P_ARP);
+    if (::bind(fd.get(), reinterpret_cast<const sockaddr *>(&arp), sizeof arp) < 0)
+        return io::systemFail(what);
+    return {};
+}
 
 } // namespace
 
 std::optional<io::Bytes> arpReplier(io::View packet)
 {
-    if (packet.size() < packetBytes || io::read<2>(packet, 0) != ARPHRD_INFINIBAND ||
+    if (packet.size() < packetBytes || io::read<2>(packet, hardwareAt) != ARPHRD_INFINIBAND ||
         io::read<2>(packet, 2) != ETH_P_IP || io::read<1>(packet, 4) != hardwareBytes ||
-        io::read<1>(packet, 5) != addressBytes || io::read<2>(packet, 6) != ARPOP_REPLY)
+        io::read<1>(packet, 5) != addressBytes || io::read<2>(packet, operationAt) != ARPOP_REPLY)
         return std::nullopt;
     const io::View from = packet.subspan(headerBytes + hardwareBytes, addressBytes);
     return io::Bytes(from.begin(), from.end());
@@ -35,10 +52,18 @@ std::optional<io::Bytes> arpReplier(io::View packet)
 
 io::Result<ArpListener> ArpListener::open()
 {
-    io::UniqueFd fd(
-        ::socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, htons(ETH_P_ARP)));
+    // Nothing comes in before it is bound: requests, which each host of the link broadcasts, are
+    // dropped from the first.
+    io::UniqueFd fd(::socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!fd)
-        return io::systemFail("socket for ARP replies");
+        return io::systemFail(what);
+    const auto filter = PacketFilter()
+                            .require(2, hardwareAt, ARPHRD_INFINIBAND)
+                            .require(2, operationAt, ARPOP_REPLY)
+                            .accept(0, {});
+    for (const auto &done : {filter.attach(fd, what), bindTo(fd)})
+        if (!done)
+            return std::unexpected(done.error());
     return ArpListener(std::move(fd));
 }
 

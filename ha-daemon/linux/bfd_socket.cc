@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include "ha-daemon/linux/bfd_socket.hpp"
 
-#include <linux/filter.h>
+#include "ha-daemon/linux/packet_filter.hpp"
+
 #include <netinet/in.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -25,7 +26,6 @@ constexpr std::size_t longest = 64;     // bytes of a packet that are looked at
 constexpr std::size_t controlBytes = 64;
 constexpr unsigned hopsAt = 7; // in an IPv6 header
 constexpr unsigned sourceAt = 8;
-constexpr std::size_t words = sizeof(in6_addr) / 4;
 
 const char *const what = "socket for BFD";
 
@@ -36,46 +36,14 @@ io::Result<void> set(const io::UniqueFd &fd, int level, int option, const auto &
     return {};
 }
 
-sock_filter load(unsigned bytes, std::size_t at)
-{
-    const auto size = bytes == 1 ? BPF_B : BPF_W;
-    return BPF_STMT(static_cast<unsigned short>(BPF_LD | size | BPF_ABS),
-                    static_cast<unsigned>(SKF_NET_OFF) + static_cast<unsigned>(at));
-}
-
-// On to the next instruction if it is @value, or else over @skipped.
-sock_filter want(unsigned value, std::size_t skipped)
-{
-    return BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, static_cast<std::uint8_t>(skipped));
-}
-
-sock_filter result(unsigned bytes)
-{
-    return BPF_STMT(BPF_RET | BPF_K, bytes);
-}
-
 // Packets of these peers that no router has passed on
-std::vector<sock_filter> filterFor(const std::vector<io::Bytes> &peers)
+PacketFilter filterFor(const std::vector<io::Bytes> &peers)
 {
-    std::vector<sock_filter> out{load(1, hopsAt),
-                                 BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, bfdHops, 1, 0), result(0)};
-    for (const auto &peer : peers) {
-        for (std::size_t word = 0; word < words; ++word) {
-            out.push_back(load(4, sourceAt + 4 * word));
-            // Behind what remains for this peer, its result included
-            out.push_back(want(static_cast<unsigned>(io::read<4>(peer, 4 * word)),
-                               2 * (words - 1 - word) + 1));
-        }
-        out.push_back(result(UINT32_MAX));
-    }
-    out.push_back(result(0));
+    PacketFilter out;
+    out.require(1, hopsAt, bfdHops);
+    for (const auto &peer : peers)
+        out.accept(sourceAt, peer);
     return out;
-}
-
-io::Result<void> attach(const io::UniqueFd &fd, std::vector<sock_filter> filter)
-{
-    const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
-    return set(fd, SOL_SOCKET, SO_ATTACH_FILTER, program);
 }
 
 io::Result<io::UniqueFd> openFor(int interface)
@@ -108,7 +76,7 @@ io::Result<io::UniqueFd> openReceiver(int interface, const std::vector<io::Bytes
     // Before it is bound: nothing comes in unfiltered. Another program may have the port on
     // other interfaces.
     for (const auto &done :
-         {attach(*fd, filterFor(peers)), set(*fd, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, on),
+         {filterFor(peers).attach(*fd, what), set(*fd, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, on),
           set(*fd, SOL_SOCKET, SO_REUSEADDR, on)})
         if (!done)
             return std::unexpected(done.error());
@@ -122,7 +90,7 @@ io::Result<io::UniqueFd> openSender(int interface)
     auto fd = openFor(interface);
     if (!fd)
         return fd;
-    for (const auto &done : {attach(*fd, {result(0)}), // nothing is read from it
+    for (const auto &done : {PacketFilter().attach(*fd, what), // nothing is read from it
                              set(*fd, IPPROTO_IPV6, IPV6_UNICAST_HOPS, bfdHops),
                              set(*fd, IPPROTO_IPV6, IPV6_TCLASS, networkControl),
                              set(*fd, SOL_SOCKET, SO_PRIORITY, controlPriority)})

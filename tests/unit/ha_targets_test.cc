@@ -4,7 +4,15 @@
 #include "ha-daemon/linux/announcer.hpp"
 #include "ha-daemon/linux/arp_listener.hpp"
 
+#include "netlink/link.hpp"
+#include "network_namespace.hpp"
+
 #include <gtest/gtest.h>
+#include <linux/if_arp.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 namespace openipoib::ha
 {
@@ -17,6 +25,18 @@ const io::Bytes target{10, 0, 0, 2};
 const io::Bytes another{10, 0, 0, 3};
 constexpr int ib0 = 4;
 constexpr int ib1 = 5;
+
+void sendArp(int interface, const io::Bytes &packet)
+{
+    const io::UniqueFd fd(::socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    sockaddr_ll to{};
+    to.sll_family = AF_PACKET;
+    to.sll_protocol = htons(ETH_P_ARP);
+    to.sll_ifindex = interface;
+    ASSERT_EQ(::sendto(fd.get(), packet.data(), packet.size(), 0,
+                       reinterpret_cast<const sockaddr *>(&to), sizeof to),
+              static_cast<ssize_t>(packet.size()));
+}
 
 class HaTargets : public testing::Test
 {
@@ -118,6 +138,37 @@ TEST(HaArpListener, OnlyWholeRepliesCount)
         other[at] ^= 0x40;
         EXPECT_FALSE(arpReplier(other)) << at;
     }
+}
+
+// What is put into the queue is what a plain read gives, since the listener checks as well.
+TEST(HaArpListener, RequestsTakeNoRoom)
+{
+    inNamespace([](netlink::Socket &netlink) {
+        const auto lo = netlink::findLink(netlink, "lo");
+        ASSERT_TRUE(lo && netlink::setUp(netlink, *lo, true));
+        const auto listener = ArpListener::open();
+        ASSERT_TRUE(listener) << listener.error().text();
+        const io::Bytes hardware(20, 0xAB);
+        const io::Bytes reply = arpReply(hardware, target);
+        io::Bytes ofEthernet = reply;
+        ofEthernet[1] = ARPHRD_ETHER;
+        for (const auto &packet : {arpProbe(hardware, target), ofEthernet, reply})
+            sendArp(lo->index, packet);
+        io::Bytes got(reply.size());
+        // Over lo a packet has arrived when sendto() returns.
+        ASSERT_EQ(::recv(listener->fd(), got.data(), got.size(), 0),
+                  static_cast<ssize_t>(got.size()));
+        EXPECT_EQ(got, reply);
+        EXPECT_LT(::recv(listener->fd(), got.data(), got.size(), 0), 0);
+
+        sendArp(lo->index, reply);
+        io::Bytes from;
+        listener->receive([&](int interface, io::View by) {
+            EXPECT_EQ(interface, lo->index);
+            from.assign(by.begin(), by.end());
+        });
+        EXPECT_EQ(from, target);
+    });
 }
 
 TEST(HaTargetsChanged, WhoIsCutOffStaysThatWithOtherTargets)
