@@ -43,6 +43,8 @@ def pytest_addoption(parser):
                     help="mode switches under traffic (default 1000 with --full, else 20)")
     group.addoption("--soak", type=int, default=20, metavar="N",
                     help="failovers of the test of many (default 20)")
+    group.addoption("--busy", type=int, default=60, metavar="SECONDS",
+                    help="how long hosts are overloaded, and no failover may happen (default 60)")
     group.addoption("--manager", default="alone",
                     help="who has ib0 besides ipoib-ha, comma separated: alone (default), networkd, "
                          "NetworkManager")

@@ -30,6 +30,7 @@ PROBE_MICROSECONDS = 2000
 STREAM_PAUSE = 0.02  # seconds: some 25 Mbit/s
 GROUP = "239.7.1.2"
 CONNECTED_MTU = 65520
+HOGS = "for each in 1 2 3 4; do while :; do :; done & done; wait"
 BETWEEN = (3, 4)            # the ports of sw1 that lead to sw2
 
 pytestmark = [pytest.mark.ha, pytest.mark.full, pytest.mark.labs(drivers=["ours", "intree"], ports=2)]
@@ -456,3 +457,46 @@ def test_soak(lab, request, record_property):
     assert moves >= count
     record_property("failover", (f"{moves} by hand", f"{lab.config} datagram", managers.ALONE,
                                  f"{gap.seconds * 1000:.0f}", str(gap.lost), str(moves), "-", "-", "-"))
+
+
+@pytest.mark.timeout(7200)
+@pytest.mark.usefixtures("built")
+def test_busy(lab, request, record_property):
+    """Hosts whose processors are overloaded, and probes at their fastest: nobody moves without a fault.
+
+    A fault at the end must still be noticed.
+    """
+    seconds = request.config.getoption("--busy")
+    with contextlib.ExitStack() as stack:
+        stack.callback(as_found, lab)
+        traffic = stack.enter_context(Traffic(lab))
+        daemons = {host: stack.enter_context(Daemon(lab, host, "--probe-every", 20,
+                                                    *ha_silent.probes_of(lab, other(host))))
+                   for host in HOSTS}
+        traffic.flows()
+        with contextlib.ExitStack() as busy:
+            for host in HOSTS:
+                busy.enter_context(lab.background(host, "sh", "-c", HOGS))
+            nobody_moves(daemons, seconds)
+            amounts = traffic.totals()
+            lose("ingress")(lab)
+            busy.callback(lose_no_more, lab)
+            daemons["h2"].becomes_active("ib1")
+        for daemon in daemons.values():
+            daemon.healthy()
+            daemon.switch_to("ib0")
+        traffic.finish()
+    record_property("failover", (f"{seconds} s of busy hosts", f"{lab.config} datagram", managers.ALONE,
+                                 "-", "-", "0", "-", f"{amounts[0] / 1e6:.1f}", str(amounts[1])))
+
+
+def nobody_moves(daemons, seconds):
+    """For so long, though all sessions have come up."""
+    until(lambda: all(session["state"] == "Up" for daemon in daemons.values()
+                      for session in daemon.pair()["sessions"]["all"]), 120, "all sessions are up")
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        moved = [f"{host}: {daemon.pair()['moves']}" for host, daemon in daemons.items()
+                 if daemon.pair()["move_count"]]
+        assert not moved, "\n".join(moved)
+        time.sleep(1)
