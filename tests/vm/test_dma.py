@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 """HCAs whose memory has to be mapped: `--dma mapped`. What is wrong is a splat, too."""
 
+import contextlib
+import json
+
 import pytest
 
-from harness import HOSTS, ipv4, other
+from harness import HOSTS, ipv4, other, until
+from test_connected import connected
+from test_reload import add_link, comes_back, remove_link
 
+PORT = 7002
 FOLDER = "/sys/kernel/debug/sib/sib0"
 
 
@@ -31,3 +37,28 @@ def test_all_that_is_accessed_is_mapped(lab):
         assert after["made"] >= before[host]["made"] + 20
         assert after["live"] > 0
         assert (after["faults"], after["misuses"]) == (0, 0)
+
+
+@pytest.mark.parametrize(("mode", "count", "size"), [("datagram", 20, 1400), ("connected", 4, 30000)])
+@pytest.mark.labs(drivers=["ours", "intree"])
+def test_removed_with_unread_data(lab, mode, count, size):
+    """What is in a socket outlives the HCA, and nothing of it is still mapped."""
+    with contextlib.ExitStack() as stack:
+        if mode == "connected":
+            stack.enter_context(connected(lab, *HOSTS))
+        holder = stack.enter_context(lab.helper_background("h2", "burst.py", "hold", ipv4("h2"), PORT))
+        assert holder.line() == "bound"
+        lab.helper("h1", "burst.py", "send", ipv4("h2"), PORT, count, size)
+        until(lambda: queued(lab, "h2") >= count * size, 20, "all of it is queued")
+        remove_link(lab, "h2")
+        holder.tell("")
+        assert json.loads(holder.line()) == {"received": count, "distinct": count, "sizes": [size]}
+        assert holder.finish().status == 0
+        add_link(lab, "h2")
+        comes_back(lab, "h2")
+
+
+def queued(lab, host):
+    """Octets that wait in the socket, with what the kernel needs besides."""
+    line = lab.out(host, "ss", "-Huan", f"sport = :{PORT}")
+    return int(line.split()[1]) if line else 0

@@ -205,9 +205,10 @@ def reload_driver(lab, _):
     lab.run("h2", "modprobe", "-r", "ib_ipoib")
     lab.run("h2", "modprobe", "ib_ipoib")
     lab.wait("h2", "test -d /sys/class/net/ib0 -a -d /sys/class/net/ib1", 20, "the interfaces are back")
-    # A device that was added again comes last and has ib1 then; udev would know better.
+    # A device that was added again comes last and has ib1 then. A manager may have set them up.
     lab.sh("h2", "test -d /sys/class/net/ib0/device/infiniband/sib0 || "
-           "{ ip link set ib0 name was0; ip link set ib1 name ib0; ip link set was0 name ib1; }")
+           "printf 'link set %s\\n' 'ib0 down' 'ib1 down' 'ib0 name was0' 'ib1 name ib0' 'was0 name ib1' | "
+           "ip -batch -")
 
 
 def flap(lab, _):
