@@ -160,6 +160,7 @@ void sib_fault_show(struct sib_dev *dev, struct dentry *dir)
 	debugfs_create_file_unsafe("fatal", 0600, dir, dev, &fatal_fops);
 	debugfs_create_u32("command_ms", 0600, dir, &dev->fault.command_ms);
 	debugfs_create_u32("fail_commands", 0600, dir, &dev->fault.fail_commands);
+	debugfs_create_u32("event_us", 0600, dir, &dev->fault.event_us);
 	show_wc(&dev->fault.sends, dir, "fail_sends", "send_status");
 	show_wc(&dev->fault.recvs, dir, "fail_receives", "receive_status");
 	debugfs_create_file_unsafe("fail_qp", 0200, dir, dev, &fail_qp_fops);

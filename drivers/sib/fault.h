@@ -31,6 +31,7 @@ struct sib_fault_wc {
  * @fatal: it has failed: it takes no work, and no commands but those that take things away
  * @command_ms: how long [ms] a command takes
  * @fail_commands: so many commands fail next
+ * @event_us: how late [us] completion handlers are called that interrupts call
  * @sends: send requests that fail next
  * @recvs: receive requests that fail next
  */
@@ -38,6 +39,7 @@ struct sib_fault {
 	bool fatal;
 	u32 command_ms;
 	u32 fail_commands;
+	u32 event_us;
 	struct sib_fault_wc sends;
 	struct sib_fault_wc recvs;
 };

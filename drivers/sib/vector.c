@@ -142,7 +142,8 @@ static int processor(const struct sib_dev *dev, const struct sib_vector *vector)
 /* At once, or later. A timer that is under way will see what has become due meanwhile. */
 static void vector_interrupt(struct sib_dev *dev, struct sib_vector *vector)
 {
-	u32 us = sib_choice_late_us(&dev->chooser, ++vector->starts);
+	u32 us = max(sib_choice_late_us(&dev->chooser, ++vector->starts),
+		     READ_ONCE(dev->fault.event_us));
 
 	lockdep_assert_held(&vector->lock);
 	if (!us)

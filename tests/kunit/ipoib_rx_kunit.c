@@ -249,6 +249,9 @@ static void long_packets_keep_their_buffer(struct kunit *test)
 	memset((void *)(uintptr_t)hca.sge[3][1].addr, 0, 2000);
 	check_content(test, received(), 2000);
 	KUNIT_EXPECT_EQ(test, (int)skb_shinfo(received())->nr_frags, 1);
+	/* The socket pays for its buffer, not for the page, which may have 64 KiB. */
+	KUNIT_EXPECT_EQ(test, received()->truesize,
+			SKB_TRUESIZE(skb_end_offset(received())) + world->intf->rxq.buf_len);
 }
 
 /* Every length the HCA may report, honest or not. */

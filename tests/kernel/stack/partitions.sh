@@ -116,8 +116,22 @@ wait_for 30 reaches 1 2 2
 wait_for 30 reaches 2 2 1
 wait_for 30 reaches 0 0 1
 
+# stream: TCP from h1 to h0 for some seconds, in the background, its amounts in /run/stream
+stream() {
+	at 0 iperf3 -s -1 >/dev/null 2>&1 &
+	wait_for 10 at 0 bash -c 'ss -Hltn | grep -q :5201'
+	at 1 iperf3 -c 10.0.0.1 -t 6 -i 1 --logfile /run/stream &
+	STREAM=$!
+}
+
+# stands_still: in one of the seconds of the stream nothing was sent
+stands_still() {
+	grep -v 'sender\|receiver' /run/stream | grep ' 0.00 Bytes '
+}
+
 step "a partition of others costs nothing"
 before=$(costs 1)
+stream
 heavy=$(stat_of 1 flush_heavy)
 echo "green=$GREEN,ipoib,mtu=$IB_MTU:$(guid 0)=full,$(guid 1)=full;" >>/run/partitions.conf
 kill -HUP "$SM"
@@ -125,6 +139,9 @@ wait_for 30 has_pkey 1 "$GREEN"
 wait_for 10 more_than 1 flush_heavy "$heavy"
 wait_for 10 reaches 1 0 0
 [[ $before =~ ^[0-9]+\ [0-9]+\ [0-9]+$ && $(costs 1) == "$before" ]] || fail "before: $before; after: $(costs 1)"
+wait $STREAM || fail "the stream: $(cat /run/stream)"
+! stands_still || fail "TCP stood still: $(cat /run/stream)"
+grep 'sender\|receiver' /run/stream
 
 step "and nobody else"
 for way in "0 1 2" "2 1 0" "0 2 1" "1 2 0" "1 0 2"; do
