@@ -162,6 +162,11 @@ class Background:
             self.process.kill()
             return self.process.communicate()
 
+    def said(self):
+        """End it, if it has not ended; its Result."""
+        out, err = self._end()
+        return Result(self.host, self.argv, self.process.returncode, out, err)
+
     def line(self, timeout=30):
         """The next line the command prints."""
         with self._watchdog(timeout):

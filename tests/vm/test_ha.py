@@ -100,6 +100,9 @@ class Traffic:
         return self
 
     def __exit__(self, *what):
+        if what[0]:
+            for process in (self.stream, self.asked, self.sender, self.asker):
+                print(f"--- {process.said()}")
         return self.stack.__exit__(*what)
 
     def totals(self):
