@@ -91,23 +91,24 @@ def managed(lab, kind, mode):
         return
     manager = {NETWORKD: networkd, NETWORK_MANAGER: network_manager}[kind]
 
+    started = []
+
     def start(host):
-        with contextlib.ExitStack() as started:
-            for steps in (udevd(lab, host), manager(lab, host, mode)):
-                for process in steps:
-                    started.enter_context(process)
-            return started.pop_all()
+        for steps in (udevd(lab, host), manager(lab, host, mode)):
+            for process in steps:
+                started.append(process)
 
     def end(host):
         """Both managers leave on an interface what they had set on it."""
         print(f"--- {host}: {lab.out(host, 'cat', LOG, check=False)}")
         lab.sh(host, f"rm -rf {CONNECTIONS} {LOG} /run/NetworkManager* {BUS} /run/systemd/network "
-               "/run/systemd/netif; ip link set ib0 down addrgenmode eui64 && ip addr flush dev ib0")
+               "/run/systemd/netif; ip link set ib0 down addrgenmode eui64 && ip addr flush dev ib0",
+               check=False)
 
     try:
-        with contextlib.ExitStack() as stack:
-            for started in on_hosts(start).values():
-                stack.enter_context(started)
-            yield
+        on_hosts(start)
+        yield
     finally:
+        for process in reversed(started):
+            process.__exit__()
         on_hosts(end)

@@ -30,7 +30,8 @@ PROBE_MICROSECONDS = 2000
 STREAM_PAUSE = 0.02  # seconds: some 25 Mbit/s
 GROUP = "239.7.1.2"
 CONNECTED_MTU = 65520
-HOGS = "for each in 1 2 3 4; do while :; do :; done & done; wait"
+HOGS = "for each in $(seq $((4 * $(nproc)))); do while :; do :; done & done; wait"
+SESSIONS = 4                # of a host: both of its ports with both of its peer's
 BETWEEN = (3, 4)            # the ports of sw1 that lead to sw2
 
 pytestmark = [pytest.mark.ha, pytest.mark.full, pytest.mark.labs(drivers=["ours", "intree"], ports=2)]
@@ -100,10 +101,12 @@ class Traffic:
         return self
 
     def __exit__(self, *what):
-        if what[0]:
-            for process in (self.stream, self.asked, self.sender, self.asker):
-                print(f"--- {process.said()}")
-        return self.stack.__exit__(*what)
+        try:
+            if what[0]:
+                for process in (self.stream, self.asked, self.sender, self.asker):
+                    print(f"--- {process.said()}")
+        finally:
+            self.stack.__exit__(*what)
 
     def totals(self):
         """Bytes of the stream, questions answered, probes that have come back."""
@@ -210,7 +213,7 @@ def reload_driver(lab, _):
     lab.wait("h2", "test -d /sys/class/net/ib0 -a -d /sys/class/net/ib1", 20, "the interfaces are back")
     # A device that was added again comes last and has ib1 then. A manager may have set them up.
     lab.sh("h2", "test -d /sys/class/net/ib0/device/infiniband/sib0 || "
-           "printf 'link set %s\\n' 'ib0 down' 'ib1 down' 'ib0 name was0' 'ib1 name ib0' 'was0 name ib1' | "
+           "printf 'link set %s\\n' 'ib0 down' 'ib0 name was0' 'ib1 down' 'ib1 name ib0' 'was0 name ib1' | "
            "ip -batch -")
 
 
@@ -496,11 +499,13 @@ def test_busy(lab, request, record_property):
 
 def nobody_moves(daemons, seconds):
     """For so long, though all sessions have come up."""
-    until(lambda: all(session["state"] == "Up" for daemon in daemons.values()
-                      for session in daemon.pair()["sessions"]["all"]), 120, "all sessions are up")
+    def states():
+        return [session["state"] for daemon in daemons.values()
+                for session in daemon.pair().get("sessions", {"all": []})["all"]]
+
+    until(lambda: states() == ["Up"] * 2 * SESSIONS, 120, lambda: f"all sessions are up: {states()}")
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        moved = [f"{host}: {daemon.pair()['moves']}" for host, daemon in daemons.items()
-                 if daemon.pair()["move_count"]]
-        assert not moved, "\n".join(moved)
+        moves = {host: daemon.pair()["moves"] for host, daemon in daemons.items()}
+        assert not any(moves.values()), moves
         time.sleep(1)

@@ -120,7 +120,7 @@ wait_for 30 reaches 0 0 1
 stream() {
 	at 0 iperf3 -s -1 >/dev/null 2>&1 &
 	wait_for 10 at 0 bash -c 'ss -Hltn | grep -q :5201'
-	at 1 iperf3 -c 10.0.0.1 -t 6 -i 1 --logfile /run/stream &
+	at 1 iperf3 -c 10.0.0.1 -t 12 -i 1 --logfile /run/stream &
 	STREAM=$!
 }
 
@@ -137,6 +137,7 @@ echo "green=$GREEN,ipoib,mtu=$IB_MTU:$(guid 0)=full,$(guid 1)=full;" >>/run/part
 kill -HUP "$SM"
 wait_for 30 has_pkey 1 "$GREEN"
 wait_for 10 more_than 1 flush_heavy "$heavy"
+is_alive $STREAM || fail "the stream has ended before the partition came"
 wait_for 10 reaches 1 0 0
 [[ $before =~ ^[0-9]+\ [0-9]+\ [0-9]+$ && $(costs 1) == "$before" ]] || fail "before: $before; after: $(costs 1)"
 wait $STREAM || fail "the stream: $(cat /run/stream)"
