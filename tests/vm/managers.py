@@ -99,11 +99,11 @@ def managed(lab, kind, mode):
                 started.append(process)
 
     def end(host):
-        """Both managers leave on an interface what they had set on it."""
+        """Both managers leave on an interface what they had set on it, also when it got another name."""
         print(f"--- {host}: {lab.out(host, 'cat', LOG, check=False)}")
         lab.sh(host, f"rm -rf {CONNECTIONS} {LOG} /run/NetworkManager* {BUS} /run/systemd/network "
-               "/run/systemd/netif; ip link set ib0 down addrgenmode eui64 && ip addr flush dev ib0",
-               check=False)
+               "/run/systemd/netif; for port in 0 1; do "
+               "ip link set ib$port down addrgenmode eui64; ip addr flush dev ib$port; done", check=False)
 
     try:
         on_hosts(start)
