@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 KERNELS := 6.1 6.12
 
-.PHONY: help demo check test test-full test-features modules probe unit test-kunit test-kernels test-processors test-profiles test-debug test-race test-packages test-distros guests vm bench bench-ha bench-fabric bench-rxe bench-insn bench-loop \
+.PHONY: help demo check test test-full test-features modules probe unit test-kunit test-kernels test-processors test-profiles test-profiles-hosts test-debug test-race test-packages test-distros guests vm bench bench-ha bench-fabric bench-rxe bench-insn bench-loop \
 	test-connected test-fleet test-ha test-fuzz test-fuzz-planted test-verbs \
 	lab-up lab-down lab-status lab-shell \
 	bootstrap format clean install uninstall
@@ -51,6 +51,9 @@ test-kernels: bootstrap ## every kernel that Debian serves: modules build, hosts
 
 test-profiles: bootstrap ## every HCA that sib can be like: the stack on each, as a table (PROFILES="--kernel uml-7.3 mlx4")
 	@tests/profiles/run $(PROFILES)
+
+test-profiles-hosts: bootstrap ## the same on virtual hosts, with each driver and with real DMA (PROFILES="--drivers ours mlx4")
+	@tests/profiles/hosts $(PROFILES)
 
 test-debug: bootstrap ## everything on kernels with KASAN, lockdep and kmemleak
 	@scripts/run-tests kunit stack fuzz-kernel verbs debug

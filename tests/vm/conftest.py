@@ -51,8 +51,9 @@ def pytest_addoption(parser):
     group.addoption("--hca", default="", metavar="PROFILE", help="what the HCAs are like (default: sib)")
     group.addoption("--dma", default="", choices=("virtual", "mapped"),
                     help="how the HCAs reach memory (default: virtual)")
-    group.addoption("--driver", default=None, choices=("ours", "intree"),
-                    help="run everything with this driver on both hosts")
+    group.addoption("--driver", default=None, choices=("ours", "intree", "mixed"),
+                    help="run everything with this driver on both hosts; mixed: what is for it, with "
+                         "ours on h1 and the kernel's own on h2")
 
 
 def pytest_configure(config):
@@ -88,8 +89,8 @@ def _configs(metafunc):
     drivers = dict(DRIVER_PAIRS)
     if option("--driver") == "intree":
         drivers["ours"] = drivers["intree"]
-    elif option("--driver") == "ours":
-        pairs = [pair for pair in pairs if pair == "ours"]
+    elif option("--driver"):
+        pairs = [pair for pair in pairs if pair == option("--driver")]
     most = 2048 if option("--hca") in MTU_2048 else 4096
     return [Config(kernel, *drivers[pair], min(mtu, most), chosen.get("ports", 1), cpus=int(cpus),
                    preempt=how == PREEMPT, processor=how if how != PREEMPT else "", hca=option("--hca"),
