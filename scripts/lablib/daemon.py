@@ -29,6 +29,27 @@ from .place import PROGRAM
 READ_SIZE = 64 * 1024
 
 
+class Command:
+    """A command in a guest, and the client that waits for it."""
+
+    def __init__(self, client):
+        self.client = client    # a StreamWriter
+        # Bytes of each stream that the client has not passed on
+        self.ahead = {ch.STDOUT: 0, ch.STDERR: 0}
+
+    def take(self, kind, payload):
+        """Give the client a frame from the agent."""
+        if kind in self.ahead:
+            self.ahead[kind] += len(payload)
+            if self.ahead[kind] > ch.WINDOW:
+                raise ch.ProtocolError(f"{self.ahead[kind]} bytes on the way, of at most {ch.WINDOW}")
+        self.client.write(ch.frame(0, kind, payload))
+
+    def credit(self, payload):
+        stream, count = ch.CREDIT_BODY.unpack(payload)
+        self.ahead[stream] -= min(count, self.ahead[stream])
+
+
 class Guest:
     """A guest and the commands that run in it.
 
@@ -43,13 +64,13 @@ class Guest:
         self.reason = ""
         self.hello = {}
         self.changed = asyncio.Condition()
-        self.clients = {}  # channel -> the client's StreamWriter
+        self.commands = {}  # by channel
         self.writer = None
         self._next_channel = 0
 
     def open(self, client):
         self._next_channel += 1
-        self.clients[self._next_channel] = client
+        self.commands[self._next_channel] = Command(client)
         return self._next_channel
 
     async def set_state(self, value, reason=""):
@@ -59,29 +80,36 @@ class Guest:
             self.changed.notify_all()
 
     async def pump(self, reader):
-        """Carry frames from the agent to the clients until the port closes."""
+        """Carry frames from the agent to the clients until the port closes, or has something else."""
         parser = ch.Parser()
-        while data := await reader.read(READ_SIZE):
-            for channel, kind, payload in parser.feed(data):
-                if kind == ch.HELLO:
-                    self.hello = json.loads(payload)
-                    await self.set_state("up")
-                    continue
-                client = self.clients.get(channel)
-                if client is not None:
-                    client.write(ch.frame(0, kind, payload))
-                if kind == ch.EXIT:
-                    self.clients.pop(channel, None)
+        try:
+            while data := await reader.read(READ_SIZE):
+                for channel, kind, payload in parser.feed(data):
+                    if kind == ch.HELLO:
+                        self.hello = json.loads(payload)
+                        await self.set_state("up")
+                    elif channel in self.commands:
+                        self.commands[channel].take(kind, payload)
+                        if kind == ch.EXIT:
+                            del self.commands[channel]
+        except (ch.ProtocolError, ValueError) as error:
+            await self.end(f"its agent breaks the protocol: {error}")
+            await self.qemu.stop()
 
     async def watch(self):
-        """Wait for QEMU's end and tell everyone who waits for this guest."""
-        reason = await self.qemu.ended()
+        """Wait for QEMU's end."""
+        await self.end(await self.qemu.ended())
+
+    async def end(self, reason):
+        """Tell everyone who waits for this guest that it is dead."""
+        if self.state == "dead":
+            return
         await self.set_state("dead", reason)
         message = json.dumps({"error": f"{self.name} is dead ({reason}); "
                                        f"see: {PROGRAM} logs {self.name}"}).encode()
-        for client in self.clients.values():
-            client.write(ch.frame(0, ch.EXIT, message))
-        self.clients.clear()
+        for command in self.commands.values():
+            command.client.write(ch.frame(0, ch.EXIT, message))
+        self.commands.clear()
 
 
 class Daemon:
@@ -94,6 +122,7 @@ class Daemon:
         self.cables = plan["cables"]
         self.fabric = Fabric() if plan["topology"] is not None else None
         self.phase = "starting"
+        self.ending = False     # somebody has asked for it
         self.finished = asyncio.Event()
         self.tasks = set()
 
@@ -106,6 +135,8 @@ class Daemon:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(number, self.finished.set)
+        # Of `lab up` as well, as long as it waits
+        state.write("pids.json", [*state.pids(), os.getpid()])
         server = await asyncio.start_unix_server(self._serve, state.socket_path())
         try:
             await self._start_guests()
@@ -113,6 +144,8 @@ class Daemon:
             os.close(ready_fd)
             await self.finished.wait()
         finally:
+            if self.ending:     # who has asked gets an answer first
+                await self.finished.wait()
             server.close()
             await self._stop_all()
 
@@ -138,6 +171,10 @@ class Daemon:
             theirs.close()
         return {name: pair[0] for name, pair in pairs.items()}
 
+    def _check_wanted(self):
+        if self.ending or self.finished.is_set():
+            raise LabError("the lab was taken down while it started")
+
     async def _start_guests(self):
         ends = {}
         if self.fabric is not None:
@@ -146,6 +183,7 @@ class Daemon:
             for entry in self.cables:
                 ends.update(zip(entry["ends"], cable(), strict=True))
         for name, guest in self.guests.items():
+            self._check_wanted()
             names = [f"{name}:{port}" for port in range(self.plan["ports"])]
             for end in names:
                 if end not in ends:  # a cable that leads nowhere
@@ -158,6 +196,7 @@ class Daemon:
             self._spawn(guest.qemu.greet())
         for end in ends.values():
             end.close()
+        self._check_wanted()
         started = [guest.qemu for guest in self.guests.values()]
         if self.fabric is not None:
             started.append(self.fabric)
@@ -213,6 +252,8 @@ class Daemon:
         try:
             while True:
                 for _, kind, payload in frames:
+                    if kind == ch.CREDIT and channel in guest.commands:
+                        guest.commands[channel].credit(payload)
                     guest.writer.write(ch.frame(channel, kind, payload))
                 data = await reader.read(READ_SIZE)
                 if not data:
@@ -220,7 +261,7 @@ class Daemon:
                 frames = list(parser.feed(data))
         finally:
             # Still there: the client went away before its command.
-            if guest.clients.pop(channel, None) is not None and guest.state == "up":
+            if guest.commands.pop(channel, None) is not None and guest.state == "up":
                 guest.writer.write(ch.frame(channel, ch.CLOSE))
 
     async def _op_wait(self, request):
@@ -242,7 +283,7 @@ class Daemon:
             keys = ("name", "number", "driver", "hca", "dma", "kernel", "processor", "console", "ports")
             hosts.append({key: guest.host[key] for key in keys}
                          | {"state": guest.state, "reason": guest.reason, "pid": guest.qemu.pid,
-                            "commands": len(guest.clients)})
+                            "commands": len(guest.commands)})
         fabric = self.fabric and {"state": self.fabric.state, "reason": self.fabric.reason,
                                   "pid": self.fabric.pid}
         return {"phase": self.phase, "hosts": hosts, "cables": self.cables, "fabric": fabric,
@@ -263,6 +304,7 @@ class Daemon:
         return entry
 
     async def _op_down(self, _request):
+        self.ending = True
         dead = {g.name: g.reason for g in self.guests.values() if g.state == "dead"}
         if self.fabric is not None and self.fabric.state == "dead":
             dead["the fabric"] = self.fabric.reason

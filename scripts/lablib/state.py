@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 import time
+import zlib
 from pathlib import Path
 
 from . import folders
@@ -41,8 +42,10 @@ def folder():
 
 def logs():
     """Where consoles and the daemon's log go: kept after the lab's end."""
-    other = "OPENIPOIB_LAB_DIR" in os.environ
-    return WORK / "logs" / (f"lab-{folder().name}" if other else "lab")
+    if "OPENIPOIB_LAB_DIR" not in os.environ:
+        return WORK / "logs/lab"
+    # Two folders may have the same name.
+    return WORK / "logs" / f"lab-{folder().name}-{zlib.crc32(os.fsencode(folder().absolute())):08x}"
 
 
 def socket_path():

@@ -2,6 +2,7 @@
 """Client, daemon and agent together, with a process of this machine as guest."""
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -23,17 +24,20 @@ class LocalGuest:
     def __init__(self, name):
         self.name, self.pid = name, None
 
+    def serve(self, port):
+        port.setblocking(False)
+        agent = agent_module.Agent(port.fileno())
+        agent.send(ch.frame(0, ch.HELLO, json.dumps({"host": self.name}).encode()))
+        agent.run()
+
     async def start(self, _host, _options, _cables):
         ours, theirs = socket.socketpair()
         self.pid = os.fork()
         if self.pid == 0:
             try:
                 ours.close()
-                theirs.setblocking(False)
                 os.setsid()
-                agent = agent_module.Agent(theirs.fileno())
-                agent.send(ch.frame(0, ch.HELLO, json.dumps({"host": self.name}).encode()))
-                agent.run()
+                self.serve(theirs)
             finally:
                 os._exit(1)
         theirs.close()
@@ -50,25 +54,58 @@ class LocalGuest:
         (state.logs() / f"link-{self.name}-{port}").write_text(str(is_up))
 
     async def stop(self):
-        try:
-            os.kill(self.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+        with contextlib.suppress(ProcessLookupError):
+            if self.pid:
+                os.kill(self.pid, signal.SIGKILL)
+
+
+class HostileGuest(LocalGuest):
+    """h2's agent answers a command by what it is told to: the frames that are its argument in hex."""
+
+    def serve(self, port):
+        if self.name != "h2":
+            super().serve(port)
+        port.sendall(ch.frame(0, ch.HELLO, json.dumps({"host": self.name}).encode()))
+        parser = ch.Parser()
+        while data := port.recv(65536):
+            for channel, kind, payload in parser.feed(data):
+                if kind == ch.OPEN:
+                    said = bytes.fromhex(json.loads(payload)["argv"][0])
+                    port.sendall(said.replace(CHANNEL, ch.HEADER.pack(channel, 0, 0)[:4]))
+
+
+class SlowGuest(LocalGuest):
+    """One that takes its time to start."""
+
+    async def start(self, *what):
+        await asyncio.sleep(1)
+        return await super().start(*what)
+
+
+CHANNEL = ch.HEADER.pack(0x12345678, 0, 0)[:4]      # where the command's is to be put
 
 
 @pytest.fixture
-def lab(tmp_path, monkeypatch):
-    """A daemon with two such guests; what is left of it is checked afterwards."""
+def where(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENIPOIB_LAB_DIR", str(tmp_path / "lab"))
     monkeypatch.setattr(state, "logs", lambda: tmp_path)
-    monkeypatch.setattr(daemon, "Qemu", LocalGuest)
-    names = ("h1", "h2")
-    plan = {"hosts": [{"name": name, "number": number, "driver": "ours", "console": "",
+
+
+def plan_of(names):
+    return {"hosts": [{"name": name, "number": number, "driver": "ours", "console": "",
                        "kernel": "6.1", "processor": "amd64", "hca": "sib", "dma": "virtual",
                        "ports": [PORT]}
                       for number, name in enumerate(names, 1)],
             "topology": None, "cables": [{"ends": ["h1:0", "h2:0"], "up": True}], "ports": 1, "options": {},
             "started": time.time()}
+
+
+@pytest.fixture
+def lab(request, where, monkeypatch):
+    """A daemon with two such guests; what is left of it is checked afterwards."""
+    monkeypatch.setattr(daemon, "Qemu", getattr(request, "param", LocalGuest))
+    names = ("h1", "h2")
+    plan = plan_of(names)
     lock = state.create()
     daemon.start(plan)
     os.close(lock)
@@ -114,3 +151,56 @@ def test_a_cable_goes_at_both_ends(lab, tmp_path):
     assert [(tmp_path / f"link-{name}-0").read_text() for name in ("h1", "h2")] == \
         ["False", "False"]
     assert not client.ask("status")["cables"][0]["up"]
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("lab", [HostileGuest], indirect=True)
+@pytest.mark.parametrize(("frames", "reason"), [
+    (ch.HEADER.pack(1, ch.STDOUT, 16 << 20), "frame of 16777216 bytes"),
+    (ch.frame(0, ch.HELLO, b"{"), "Expecting property name"),
+    (ch.frame(0, ch.HELLO, b"\xff"), "can't decode"),
+    (ch.frame(0x12345678, ch.STDOUT, bytes(ch.WINDOW)) + ch.frame(0x12345678, ch.STDOUT, b"x"),
+     "bytes on the way"),
+], ids=["length", "json", "utf-8", "window"])
+def test_an_agent_that_breaks_the_protocol_ends_its_guest(lab, frames, reason):
+    # Who waits for the command does not read meanwhile.
+    with socket.socket(socket.AF_UNIX) as waiting:
+        waiting.settimeout(20)
+        waiting.connect(str(state.socket_path()))
+        request = {"op": "exec", "host": "h2", "command": {"argv": [frames.hex()]}}
+        waiting.sendall(ch.frame(0, ch.REQUEST, json.dumps(request).encode()))
+        with pytest.raises(state.LabError, match=reason):
+            while True:
+                client.capture("h2", ["00"], timeout=20)
+        parser, found = ch.Parser(), []
+        while not found or found[-1][1] != ch.EXIT:
+            found += parser.feed(waiting.recv(65536))
+    assert reason in json.loads(found[-1][2])["error"]
+    assert client.capture("h1", ["true"])[0] == 0
+
+
+@pytest.mark.timeout(120)
+def test_a_lab_taken_down_while_it_starts_ends(where, monkeypatch):
+    monkeypatch.setattr(daemon, "Qemu", SlowGuest)
+    lock = state.create()
+    starter = os.fork()
+    if starter == 0:
+        try:
+            daemon.start(plan_of(("h1", "h2")))
+        except state.LabError as error:
+            os._exit(7 if "did not start" in str(error) else 1)
+        finally:
+            os._exit(1)
+    end = time.monotonic() + 20
+    while len(state.pids()) < 1 or not state.socket_path().exists():
+        assert time.monotonic() < end, "the daemon does not start"
+        time.sleep(0.01)
+    doomed = state.pids()
+    client.ask("down", timeout=20)
+    _, status = os.waitpid(starter, 0)
+    assert os.waitstatus_to_exitcode(status) == 7
+    assert state.wait_gone(doomed, 20) == []
+    assert [pid for pid in state.read("pids.json") if pid != os.getpid()] == doomed
+    os.close(lock)
+    state.sweep(doomed)
+    assert not state.folder().exists()

@@ -232,3 +232,9 @@ def test_sweep_kills_who_holds_the_lock(folder):
         holder.kill()
         holder.wait()
         holder.stdout.close()
+
+
+def test_labs_whose_folders_have_the_same_name_have_logs_of_their_own(folder, monkeypatch):
+    mine = state.logs()
+    monkeypatch.setenv("OPENIPOIB_LAB_DIR", str(folder / "lab"))
+    assert state.logs() != mine
