@@ -6,6 +6,7 @@ or a tool has changed; those that have are built by one make. `scripts/check --f
 builds whole modules, so that modpost looks at them, too.
 """
 
+import fcntl
 import os
 import re
 import shutil
@@ -166,7 +167,8 @@ def without_connected_mode(kernel):
     project = Project()
     sources = tree.with_suffix(".c", under="drivers/ipoib/")
     names = set().union(*map(project.inputs, sources))
-    return memo.once(_key(kernel, WITHOUT_CM, names), lambda: _build_without_cm(kernel))
+    words = [*WITHOUT_CM, "drivers/ipoib/ib_ipoib.ko"]
+    return memo.once(_key(kernel, WITHOUT_CM, names), lambda: _build_whole(kernel, MIRROR_WITHOUT_CM, words))
 
 
 def whole(kernel):
@@ -175,14 +177,28 @@ def whole(kernel):
     sources = [name for name in tree.with_suffix(".c", under="drivers/")
                if not name.startswith(f"{COMPAT}/")]
     names = set().union(*map(project.inputs, sources))
-    found = memo.once(_key(kernel, ["whole"], names), lambda: _complaints(*_build(kernel, MIRROR, ["W=1"])))
+    found = memo.once(_key(kernel, ["whole"], names), lambda: _build_whole(kernel, MIRROR, ["W=1"]))
     return [f"{kernel}: {line}" for line in found]
 
 
-def _build_without_cm(kernel):
+def _forget(folder):
+    """Have make build everything in @folder again."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as lock:      # of scripts/build-modules
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for path in folder.rglob("*.o"):
+            path.unlink(missing_ok=True)
+
+
+def _build_whole(kernel, mirror, words):
+    """What is wrong with a build that is linked: make says a warning once, so it is built again then."""
+    folder = mirror / release(kernel)
     if not memo.is_used:
-        shutil.rmtree(MIRROR_WITHOUT_CM / release(kernel), ignore_errors=True)
-    return _complaints(*_build(kernel, MIRROR_WITHOUT_CM, [*WITHOUT_CM, "drivers/ipoib/ib_ipoib.ko"]))
+        _forget(folder)
+    found = _complaints(*_build(kernel, mirror, words))
+    if found:
+        _forget(folder)
+    return found
 
 
 def compile_headers(kernel):

@@ -107,6 +107,9 @@ def evaluate(out: Path, modules: list[Path], status: int) -> list[junit.Case]:
     for module in modules:
         lines = sections.get(module.stem, [])
         results = ktap.parse([splat.message(line) for line in lines])
+        results += [junit.Case(module.stem, junit.FAILED, f"cannot {what} it ({out}/console)")
+                    for what in ("load", "unload")
+                    if any(f"openipoib-kunit: cannot {what} " in line for line in lines)]
         if not results:
             results = [junit.Case(module.stem, junit.FAILED, "printed no result")]
         cases += results

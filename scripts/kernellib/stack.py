@@ -38,7 +38,7 @@ LIMITS = {"endless": 10, "connections": 1800, "fault": 1800, "fault-make": 1800,
           "thousand": 5400}
 # Of the environment, for a scenario that has them
 KNOBS = ("SOAK", "CROWD", "NEIGHBOURS", "HOURS", "PEERS", "SEED", "HCA_SEED", "SWITCHES",
-         "STRANGERS")
+         "STRANGERS", "IMPOSTORS", "KILLS")
 # What takes longest comes first, so that nothing is left to wait for at the end.
 LONGEST = ("fault-make", "failover", "fault", "queues", "kill", "loss", "groups", "ha", "reload")
 

@@ -16,8 +16,11 @@ shift
 for module; do
 	name=$(basename "$module" .ko)
 	echo "openipoib-kunit: begin $name" >/dev/kmsg
-	insmod "$module" || echo "openipoib-kunit: cannot load $name" >/dev/kmsg
-	rmmod "$name"
+	if insmod "$module"; then
+		rmmod "$name" || echo "openipoib-kunit: cannot unload $name" >/dev/kmsg
+	else
+		echo "openipoib-kunit: cannot load $name" >/dev/kmsg
+	fi
 	echo "openipoib-kunit: end $name" >/dev/kmsg
 done
 if [[ -n "${GCOV_OUT:-}" ]]; then

@@ -67,3 +67,15 @@ def test_skipped_is_not_run(folder):
 
 def test_no_test_proves_nothing_but_is_no_failure(folder):
     assert judge(folder) == ("not proven", True)
+
+
+@pytest.mark.parametrize("name", ["ipoib_tx_kunit.kasan", "ipoib_tx_kunit", "kunit.kmemleak", "kunit.kernel"])
+def test_kernel_units_that_splat_prove_nothing(folder, name):
+    write(folder, "kunit.xml", case("ipoib_tx.one"), case("ipoib_tx.two"), case(name, junit.FAILED))
+    assert judge(folder, "kunit:ipoib_tx", wanted=[]) == ("FAILED: kunit:ipoib_tx", False)
+    assert judge(folder, "kunit:ipoib_tx.one", wanted=[]) == ("FAILED: kunit:ipoib_tx.one", False)
+
+
+def test_the_splat_of_another_module_is_its_own(folder):
+    write(folder, "kunit.xml", case("ipoib_tx.one"), case("ipoib_txq_kunit.kasan", junit.FAILED))
+    assert judge(folder, "kunit:ipoib_tx", wanted=[]) == ("proven on 6.1, 6.12", True)

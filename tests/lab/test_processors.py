@@ -58,6 +58,12 @@ def test_a_leak_and_a_splat(tmp_path):
     assert results(tmp_path, *GOOD[:3], WARNING, *GOOD[3:], END) == (emulator.EXIT_SPLAT, ["x_kunit.warn"])
 
 
+@pytest.mark.parametrize("what", ["load", "unload"])
+def test_a_module_that_comes_or_goes_not(tmp_path, what):
+    said = f"[    1.000000] openipoib-kunit: cannot {what} x_kunit"
+    assert results(tmp_path, *GOOD[:-1], said, *GOOD[-1:], END) == (0, ["x_kunit"])
+
+
 def test_what_a_kernel_boots_into(tmp_path, monkeypatch):
     """cpio finds all of it, and the modules are loaded in the order given."""
     for name in ("busybox", "kunit.ko", "b.ko", "a.ko"):

@@ -58,3 +58,17 @@ def test_what_a_profile_cannot_have_is_left_out():
     words = [str(word) for word in hosts.command("mthca", "ours", "mapped", args, "x.xml")]
     assert "tests/vm/test_connected.py::test_tcp_both_ways" in words
     assert words[words.index("-k") + 1] == hosts.CHOSEN
+
+
+@pytest.mark.parametrize(("status", "cases"), [
+    (0, []), (5, []), (2, [case("test_ping.a")]), (1, [case("test_ping.a")]), ("not within 1 s", [case("a")]),
+    (0, [case("test_ping.a", junit.FAILED)])])
+def test_a_row_that_has_not_come_to_its_end_has_failed(status, cases):
+    assert hosts.judge(status, cases)[-1].result == junit.FAILED
+    assert hosts.judge(status, cases)[-1].name == "run"
+    assert "not to its end" in hosts.table({("a", "b", "c"): hosts.judge(status, cases)}, ["ha"])
+
+
+def test_a_row_that_has():
+    for status, cases in ((0, [case("test_ping.a")]), (1, [case("test_ping.a", junit.FAILED)])):
+        assert hosts.judge(status, cases) == cases

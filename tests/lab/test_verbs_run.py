@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 """A run of the verbs programs that did not run is red: scripts/verbs with a fake pytest."""
 
+import contextlib
 import re
 import sys
 from importlib.machinery import SourceFileLoader
@@ -60,3 +61,28 @@ def test_a_part_that_has_not_run_does_not_hide_behind_the_whole(run):
     assert run(0, [PASSED]) == (0, [])
     assert run(5, None, "-k", "nothing") == (2, ["6.1.run"])
     assert run(0, [PASSED], "-k", "nothing") == (0, [])
+
+
+def test_the_kernel_of_uml_is_built_and_run(tmp_path, monkeypatch):
+    built, ran = [], []
+
+    def build(variant):
+        built.append(variant.arch)
+        return tmp_path
+
+    monkeypatch.setattr(verbs.uml.build, "build", build)
+    monkeypatch.setattr(verbs.uml, "modules", lambda tree: tree)
+    monkeypatch.setattr(verbs.uml, "exclusive", contextlib.nullcontext)
+    monkeypatch.setattr(verbs.uml, "RESULTS", tmp_path)
+    monkeypatch.setattr(verbs.programs, "build", lambda _names: None)
+
+    def fake(command, **_):
+        ran.append([str(word) for word in command])
+        junit.write(tmp_path / "verbs/results.xml", "vm", [PASSED])
+        return SimpleNamespace(returncode=0)
+
+    monkeypatch.setattr(verbs, "subprocess", SimpleNamespace(run=fake))
+    verbs.run_uml([], tmp_path / "verbs-uml.xml")
+    assert built == ["um"]
+    assert ran[0][ran[0].index("--kernel") + 1] == str(tmp_path)
+    assert [case.result for case in junit.read(tmp_path / "verbs-uml-run.xml")] == [junit.PASSED]

@@ -257,9 +257,12 @@ traffic_start() {
 	CLIENT=$!
 	ping -i 0.01 -q 10.0.0.2 >/dev/null 2>&1 &
 	PINGER=$!
+	local before
+	before=$(</sys/class/net/ib0/statistics/tx_bytes)
+	# More than the pings: the stream
 	# shellcheck disable=SC2317  # called by wait_for
-	moved() { (($(cat /sys/class/net/ib0/statistics/tx_packets) > 200)); }
-	wait_for 20 moved
+	moved() { (($(</sys/class/net/ib0/statistics/tx_bytes) > before + 300000)); }
+	wait_for 60 moved
 }
 
 # By SIGKILL: iperf3 3.12 that is told to end as its peer goes may wait for ever.

@@ -28,8 +28,8 @@ for hca in sib0 sib1; do
 	done
 	(($(counter $hca rc_tx_ack) > 0)) || fail "$hca has acknowledged nothing"
 done
-! rdma resource show qp | grep -qv 'comm \[\|type SMI\|type GSI' ||
-	fail "left behind: $(rdma resource show qp)"
+rdma resource show qp >/run/qps
+! grep -v 'comm \[\|type SMI\|type GSI' /run/qps || fail "left behind: $(</run/qps)"
 
 for end in va vb; do
 	tc qdisc add dev $end root netem loss 1% duplicate 1% corrupt 1% delay 1ms 1ms
