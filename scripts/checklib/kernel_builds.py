@@ -193,11 +193,14 @@ def _forget(folder):
 def _build_whole(kernel, mirror, words):
     """What is wrong with a build that is linked: make says a warning once, so it is built again then."""
     folder = mirror / release(kernel)
-    if not memo.is_used:
+    unsaid = folder / ".unsaid"     # what make has said may not have been heard
+    if unsaid.exists() or not memo.is_used:
         _forget(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    unsaid.touch()
     found = _complaints(*_build(kernel, mirror, words))
-    if found:
-        _forget(folder)
+    if not found:
+        unsaid.unlink(missing_ok=True)
     return found
 
 

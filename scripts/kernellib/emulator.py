@@ -132,7 +132,7 @@ def boot(variant: build.Variant, modules: list[Path], script: Path, out: Path, s
         try:
             process = subprocess.Popen(command(variant, build.tree(variant) / variant.image, out),
                                        stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                       preexec_fn=die_with_parent)
+                                       preexec_fn=die_with_parent())
             trouble = why_ended(process, out / "console", seconds, SILENCE_SECONDS)
             print(f"{process.args[0]}: {trouble or f'status {process.returncode}'}", file=log)
         finally:

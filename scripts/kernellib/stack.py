@@ -34,6 +34,7 @@ SOURCED = re.compile(r'^source "\$STACK/(.+)"$', re.MULTILINE)
 LIMIT_SECONDS = 600
 # Of those that need another one
 LIMITS = {"endless": 10, "connections": 1800, "fault": 1800, "fault-make": 1800, "ha-soak": 3600,
+          "impostors": 3600,
           "many": 1800, "modes": 3600, "queues": 1800, "soak": 7200, "strangers": 3600,
           "thousand": 5400}
 # Of the environment, for a scenario that has them

@@ -15,6 +15,7 @@ from .place import PROGRAM, WORK
 from .state import NoLab
 
 USAGE, BAD = 1, 2
+END_SECONDS = 10    # for a lab to end by itself
 
 DESCRIPTION = """\
 Virtual hosts on a software InfiniBand fabric, for demos, tests and people.
@@ -257,6 +258,7 @@ def cmd_down(_arguments):
     about = state.read("lab.json") or {"consoles": {}}
     doomed = state.pids()
     dead = _end_daemon()
+    state.wait_gone(doomed, END_SECONDS)    # it ends what it has started
     state.sweep(doomed)
     status = 0
     for host, found in _splats(about["consoles"]).items():

@@ -27,6 +27,9 @@ from .error import LabError
 from .place import PROGRAM
 
 READ_SIZE = 64 * 1024
+FROM_AGENT = (ch.STDOUT, ch.STDERR, ch.CREDIT, ch.EXIT)    # of a command
+# For a client that does not read: two windows, with their headers and credits for what it has sent
+MOST_WAITING = 4 * ch.WINDOW
 
 
 class Command:
@@ -41,8 +44,11 @@ class Command:
         """Give the client a frame from the agent."""
         if kind in self.ahead:
             self.ahead[kind] += len(payload)
-            if self.ahead[kind] > ch.WINDOW:
-                raise ch.ProtocolError(f"{self.ahead[kind]} bytes on the way, of at most {ch.WINDOW}")
+        elif kind not in FROM_AGENT:
+            raise ch.ProtocolError(f"a frame of kind {kind}")
+        waiting = self.client.transport.get_write_buffer_size()
+        if max(self.ahead.values()) > ch.WINDOW or waiting > MOST_WAITING:
+            raise ch.ProtocolError(f"{max(*self.ahead.values(), waiting)} bytes on the way")
         self.client.write(ch.frame(0, kind, payload))
 
     def credit(self, payload):
@@ -86,15 +92,20 @@ class Guest:
             while data := await reader.read(READ_SIZE):
                 for channel, kind, payload in parser.feed(data):
                     if kind == ch.HELLO:
-                        self.hello = json.loads(payload)
-                        await self.set_state("up")
+                        await self.greeted(json.loads(payload))
                     elif channel in self.commands:
                         self.commands[channel].take(kind, payload)
                         if kind == ch.EXIT:
                             del self.commands[channel]
-        except (ch.ProtocolError, ValueError) as error:
+        except (ch.ProtocolError, ValueError, RecursionError) as error:
             await self.end(f"its agent breaks the protocol: {error}")
             await self.qemu.stop()
+
+    async def greeted(self, hello):
+        if self.state != "booting" or not isinstance(hello, dict):
+            raise ch.ProtocolError("a greeting that is none")
+        self.hello = hello
+        await self.set_state("up")
 
     async def watch(self):
         """Wait for QEMU's end."""

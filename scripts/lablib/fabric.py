@@ -101,7 +101,7 @@ class Fabric:
                 *argv, pass_fds=[end.fileno() for end in cables.values()],
                 env=os.environ | {"NOTIFY_SOCKET": str(path)},
                 stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL,
-                stderr=asyncio.subprocess.PIPE, preexec_fn=die_with_parent,
+                stderr=asyncio.subprocess.PIPE, preexec_fn=die_with_parent(),
                 start_new_session=True)
             await self._ready(notify)
         path.unlink()

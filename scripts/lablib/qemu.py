@@ -83,8 +83,15 @@ def command_line(host, options, fds):
 
 
 def die_with_parent():
-    """For a child before exec: the kernel is to kill it if this process dies."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    """What a child has to do before exec for the kernel to kill it when this process dies."""
+    parent = os.getpid()
+
+    def prepare():
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:      # it has died already
+            os._exit(1)
+
+    return prepare
 
 
 class Qemu:
@@ -109,7 +116,7 @@ class Qemu:
         self.process = await asyncio.create_subprocess_exec(
             *command_line(host, options, fds), pass_fds=inherited,
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.PIPE, preexec_fn=die_with_parent, start_new_session=True)
+            stderr=asyncio.subprocess.PIPE, preexec_fn=die_with_parent(), start_new_session=True)
         theirs_agent.close()
         theirs_monitor.close()
         self._monitor = await asyncio.open_connection(sock=ours_monitor)

@@ -60,7 +60,7 @@ class LocalGuest:
 
 
 class HostileGuest(LocalGuest):
-    """h2's agent answers a command by what it is told to: the frames that are its argument in hex."""
+    """h2's agent answers a command by what it is told to: frames in hex, and how often."""
 
     def serve(self, port):
         if self.name != "h2":
@@ -70,15 +70,17 @@ class HostileGuest(LocalGuest):
         while data := port.recv(65536):
             for channel, kind, payload in parser.feed(data):
                 if kind == ch.OPEN:
-                    said = bytes.fromhex(json.loads(payload)["argv"][0])
+                    said, times = json.loads(payload)["argv"]
+                    said = bytes.fromhex(said) * int(times)
                     port.sendall(said.replace(CHANNEL, ch.HEADER.pack(channel, 0, 0)[:4]))
 
 
 class SlowGuest(LocalGuest):
-    """One that takes its time to start."""
+    """One that does not start before it is told to."""
 
     async def start(self, *what):
-        await asyncio.sleep(1)
+        while not (state.logs() / "go").exists():
+            await asyncio.sleep(0.02)
         return await super().start(*what)
 
 
@@ -159,28 +161,34 @@ def test_a_cable_goes_at_both_ends(lab, tmp_path):
     (ch.HEADER.pack(1, ch.STDOUT, 16 << 20), "frame of 16777216 bytes"),
     (ch.frame(0, ch.HELLO, b"{"), "Expecting property name"),
     (ch.frame(0, ch.HELLO, b"\xff"), "can't decode"),
+    (ch.frame(0, ch.HELLO, b"[" * 100000), "recursion"),
+    (ch.frame(0, ch.HELLO, b"{}"), "a greeting that is none"),
+    (ch.frame(0x12345678, ch.REPLY, b"{}"), "a frame of kind 2"),
+    (ch.frame(0x12345678, ch.CREDIT, bytes(65536)), "bytes on the way"),
     (ch.frame(0x12345678, ch.STDOUT, bytes(ch.WINDOW)) + ch.frame(0x12345678, ch.STDOUT, b"x"),
      "bytes on the way"),
-], ids=["length", "json", "utf-8", "window"])
+], ids=["length", "json", "utf-8", "depth", "again", "kind", "credits", "window"])
 def test_an_agent_that_breaks_the_protocol_ends_its_guest(lab, frames, reason):
     # Who waits for the command does not read meanwhile.
     with socket.socket(socket.AF_UNIX) as waiting:
         waiting.settimeout(20)
         waiting.connect(str(state.socket_path()))
-        request = {"op": "exec", "host": "h2", "command": {"argv": [frames.hex()]}}
+        request = {"op": "exec", "host": "h2", "command": {"argv": [frames.hex(), "64"]}}
         waiting.sendall(ch.frame(0, ch.REQUEST, json.dumps(request).encode()))
         with pytest.raises(state.LabError, match=reason):
             while True:
-                client.capture("h2", ["00"], timeout=20)
+                client.capture("h2", ["00", "1"], timeout=20)
         parser, found = ch.Parser(), []
         while not found or found[-1][1] != ch.EXIT:
-            found += parser.feed(waiting.recv(65536))
+            data = waiting.recv(65536)
+            assert data, "the daemon has closed, and said nothing"
+            found += parser.feed(data)
     assert reason in json.loads(found[-1][2])["error"]
     assert client.capture("h1", ["true"])[0] == 0
 
 
 @pytest.mark.timeout(120)
-def test_a_lab_taken_down_while_it_starts_ends(where, monkeypatch):
+def test_a_lab_taken_down_while_it_starts_ends(where, monkeypatch, tmp_path):
     monkeypatch.setattr(daemon, "Qemu", SlowGuest)
     lock = state.create()
     starter = os.fork()
@@ -192,11 +200,12 @@ def test_a_lab_taken_down_while_it_starts_ends(where, monkeypatch):
         finally:
             os._exit(1)
     end = time.monotonic() + 20
-    while len(state.pids()) < 1 or not state.socket_path().exists():
+    while not client.is_up():
         assert time.monotonic() < end, "the daemon does not start"
         time.sleep(0.01)
     doomed = state.pids()
     client.ask("down", timeout=20)
+    (tmp_path / "go").touch()
     _, status = os.waitpid(starter, 0)
     assert os.waitstatus_to_exitcode(status) == 7
     assert state.wait_gone(doomed, 20) == []

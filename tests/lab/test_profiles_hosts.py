@@ -24,7 +24,7 @@ def test_columns_name_tests_that_there_are():
         for test in tests:
             file, _, function = test.partition(".")
             source = (SOURCES / f"tests/vm/{file}.py").read_text()
-            assert f"def {function or 'test_'}" in source, test
+            assert (f"def {function}(" if function else "def test_") in source, test
 
 
 @pytest.mark.parametrize(("name", "column"), [
@@ -55,6 +55,11 @@ def test_what_a_profile_cannot_have_is_left_out():
     words = [str(word) for word in hosts.command("mlx5-enhanced", "ours", "mapped", args, "x.xml")]
     assert "tests/vm/test_ping.py" in words
     assert not any("test_connected" in word for word in words)
+    assert words[words.index("-k") + 1].endswith(" and not 2048 and not connected")
+    assert [one.reason for one in hosts.left_out("mlx5-enhanced", ["datagram", "connected"])] == [
+        "the HCA accelerates"]
+    args.columns = "connected,ethtool"      # nothing is left
+    assert {one.result for one in hosts.run(("mlx5-enhanced", "ours", "mapped"), args)} == {junit.SKIPPED}
     words = [str(word) for word in hosts.command("mthca", "ours", "mapped", args, "x.xml")]
     assert "tests/vm/test_connected.py::test_tcp_both_ways" in words
     assert words[words.index("-k") + 1] == hosts.CHOSEN
@@ -62,7 +67,7 @@ def test_what_a_profile_cannot_have_is_left_out():
 
 @pytest.mark.parametrize(("status", "cases"), [
     (0, []), (5, []), (2, [case("test_ping.a")]), (1, [case("test_ping.a")]), ("not within 1 s", [case("a")]),
-    (0, [case("test_ping.a", junit.FAILED)])])
+    (0, [case("test_ping.a", junit.FAILED)]), (0, [case("test_ping.a", junit.SKIPPED)])])
 def test_a_row_that_has_not_come_to_its_end_has_failed(status, cases):
     assert hosts.judge(status, cases)[-1].result == junit.FAILED
     assert hosts.judge(status, cases)[-1].name == "run"

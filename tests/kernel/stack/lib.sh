@@ -259,10 +259,10 @@ traffic_start() {
 	PINGER=$!
 	local before
 	before=$(</sys/class/net/ib0/statistics/tx_bytes)
-	# More than the pings: the stream
+	# More than pings make in that time: the stream
 	# shellcheck disable=SC2317  # called by wait_for
-	moved() { (($(</sys/class/net/ib0/statistics/tx_bytes) > before + 300000)); }
-	wait_for 60 moved
+	moved() { (($(</sys/class/net/ib0/statistics/tx_bytes) > before + 1000000)); }
+	wait_for 90 moved
 }
 
 # By SIGKILL: iperf3 3.12 that is told to end as its peer goes may wait for ever.
