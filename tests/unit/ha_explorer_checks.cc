@@ -59,10 +59,13 @@ std::string wrongBelief(const State &state)
 {
     const World &world = state.world;
     const Side active = world.active();
-    if (world.kernel.good(active))
-        for (const auto &one : state.wanted)
-            if (world.believed.contains(one.key) && world.believed.at(one.key) != active)
-                return "the peer looks for " + one.key + " at " + interfaceNames[other(active)];
+    if (!world.kernel.good(active))
+        return world.kernel.good(other(active))
+                   ? std::string(interfaceNames[active]) + " does not work, and is active still"
+                   : "";
+    for (const auto &one : state.wanted)
+        if (world.believed.contains(one.key) && world.believed.at(one.key) != active)
+            return "the peer looks for " + one.key + " at " + interfaceNames[other(active)];
     return {};
 }
 

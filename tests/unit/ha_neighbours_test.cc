@@ -88,11 +88,12 @@ class Hosts
     }
     // Whether all announcements of a host's last move were lost
     [[nodiscard]] bool isUnheard(int host) const { return unheard_[at(host)]; }
-    // Whether there is a way at all
+    // Whether there is a way, which the daemons then have to find
     [[nodiscard]] bool canTalk() const
     {
-        return std::ranges::all_of(
-            world, [](const World &one) { return one.pair && one.kernel.good(one.active()); });
+        return std::ranges::all_of(world, [](const World &one) {
+            return one.kernel.good(Side::primary) || one.kernel.good(Side::secondary);
+        });
     }
     [[nodiscard]] bool reaches(int from) const
     {
