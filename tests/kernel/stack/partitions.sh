@@ -125,7 +125,7 @@ wait_for 30 reaches 0 0 1
 stream() {
 	at 0 iperf3 -s -1 >/dev/null 2>&1 &
 	wait_for 10 at 0 bash -c 'ss -Hltn | grep -q :5201'
-	at 1 iperf3 -c 10.0.0.1 -t 30 -i 1 --logfile /run/stream &
+	at 1 iperf3 -c 10.0.0.1 -t 30 -i 1 -b 10M --logfile /run/stream &
 	STREAM=$!
 }
 
