@@ -137,15 +137,13 @@ struct ipoib_conn {
  * struct ipoib_cm_rx_slot - one receive buffer
  * @pages: from the page pool
  * @dma: where the HCA finds each of them
- * @next: number of the next one that the HCA has refused; owned by NAPI
+ * @next: number of the next one that the HCA has refused; as ipoib_cm_rx_bufs.refused
  */
 struct ipoib_cm_rx_slot {
 	struct page *pages[DIV_ROUND_UP(IPOIB_CM_FRAME_MAX, PAGE_SIZE)];
 	u64 dma[DIV_ROUND_UP(IPOIB_CM_FRAME_MAX, PAGE_SIZE)];
 	u32 next;
 };
-
-#define IPOIB_CM_NO_SLOT	U32_MAX
 
 /* Pieces of a receive request. */
 #define IPOIB_CM_RX_SGE \
@@ -156,11 +154,14 @@ struct ipoib_cm_rx_slot {
  * @pool: their pages, or NULL while there are none
  * @slots: @size buffers; lives with @pool
  * @size: how many
+ * @refused: number of the first that the HCA has refused, or IPOIB_NO_SLOT; written by whoever
+ *	posts them, read anywhere
  */
 struct ipoib_cm_rx_bufs {
 	struct page_pool *pool;
 	struct ipoib_cm_rx_slot *slots;
 	u32 size;
+	u32 refused;
 };
 
 /**
@@ -183,8 +184,7 @@ struct ipoib_cm_rx_bufs {
  * @wr: work requests of one refill; owned by @napi
  * @sge: their pieces
  * @refill: number of entries of @wr in use
- * @refused: number of the first shared buffer that the HCA has refused, or IPOIB_CM_NO_SLOT;
- *	written by @napi
+ * @refused: whether the HCA takes them; owned by @napi
  * @refill_qp: queue pair that they are for, or NULL for @srq
  * @wc: completions being handled; owned by @napi
  */
@@ -205,7 +205,7 @@ struct ipoib_cm_rxq {
 	struct ib_recv_wr wr[IPOIB_POLL_BATCH];
 	struct ib_sge sge[IPOIB_POLL_BATCH][IPOIB_CM_RX_SGE];
 	unsigned int refill;
-	u32 refused;
+	struct ipoib_refused refused;
 	struct ib_qp *refill_qp;
 	struct ib_wc wc[IPOIB_POLL_BATCH];
 };
@@ -339,6 +339,7 @@ bool ipoib_cm_rx_partial(const struct ipoib_cm_rx *rx);
 void ipoib_cm_rx_drained(struct ipoib_cm_rx *rx);
 struct ipoib_cm_rx_bufs *ipoib_cm_rx_bufs(struct ipoib_cm_rx *rx);
 void ipoib_cm_rx_returned(struct ipoib_cm_rx *rx);
+void ipoib_cm_rx_given(struct ipoib_cm_rx *rx);
 
 /* cm_rxq.c */
 #define IPOIB_CM_RX_DRAIN	U64_MAX
@@ -360,8 +361,8 @@ void ipoib_cm_rxq_destroy(struct ipoib_cm *cm);
 int ipoib_cm_rxq_fill(struct ipoib_cm_rxq *rxq);
 void ipoib_cm_rxq_empty(struct ipoib_cm_rxq *rxq);
 int ipoib_cm_rxq_part(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx_bufs *bufs);
-int ipoib_cm_rxq_post_part(struct ipoib_cm_rxq *rxq,
-			   const struct ipoib_cm_rx_bufs *bufs, struct ib_qp *qp);
+int ipoib_cm_rxq_post_part(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx_bufs *bufs,
+			   struct ib_qp *qp);
 void ipoib_cm_rxq_skip_gone(struct ipoib_cm_rxq *rxq, const struct ib_qp *gone);
 void ipoib_cm_rxq_unpart(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx_bufs *bufs);
 u32 ipoib_cm_rxq_frame_max(const struct ipoib_cm_rxq *rxq);

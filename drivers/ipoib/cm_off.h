@@ -97,6 +97,10 @@ static inline void ipoib_cm_doorbell(struct ipoib_txq *txq)
 {
 }
 
+static inline void ipoib_cm_post_again(struct ipoib_intf *intf)
+{
+}
+
 static inline int ipoib_cm_poll_tx(struct ipoib_intf *intf, int budget)
 {
 	return 0;

@@ -1,25 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Requests to receive, of connections: posted in batches, and again if the HCA refuses them.
+ * Requests to receive, of connections: posted in batches, and again if the HCA refuses them, for
+ * else the queue would run dry, refusal by refusal.
  *
- * A shared buffer that has been refused goes to a list, and is posted again at the next poll:
- * else the queue would run dry, refusal by refusal. One of a queue pair's own has come back to
- * its connection, which ends when all have.
+ * A buffer that has been refused goes to a list. A shared one is posted again at the next poll.
+ * One of a queue pair's own has come back to its connection, which ends when all have, and is
+ * posted again with the next one that comes back full.
  */
 #include "cm_post.h"
+
+/**
+ * ipoib_cm_post_wait - put a buffer on the list of those that are to be posted again
+ * @bufs: buffers
+ * @index: which of them
+ *
+ * Context: as ipoib_cm_post_batch(), or a command before the queue pair receives.
+ */
+void ipoib_cm_post_wait(struct ipoib_cm_rx_bufs *bufs, u32 index)
+{
+	bufs->slots[index].next = bufs->refused;
+	WRITE_ONCE(bufs->refused, index);
+}
 
 /* The HCA has not taken the requests from @wr on. */
 static void rxq_refused(struct ipoib_cm_rxq *rxq, const struct ib_recv_wr *wr, int err)
 {
-	if (net_ratelimit())
-		netdev_warn(rxq->cm->intf->dev, "the HCA refused a receive: error %d\n", err);
+	struct ipoib_cm_rx *rx = rxq->shared ? NULL : rxq->refill_qp->qp_context;
+
+	ipoib_refused(rxq->cm->intf, &rxq->refused, false, err, wr != rxq->wr);
 	for (; wr; wr = wr->next) {
-		if (!rxq->shared) {
-			ipoib_cm_rx_returned(rxq->refill_qp->qp_context);
-			continue;
-		}
-		rxq->bufs.slots[wr->wr_id].next = rxq->refused;
-		WRITE_ONCE(rxq->refused, wr->wr_id);
+		ipoib_cm_post_wait(rx ? ipoib_cm_rx_bufs(rx) : &rxq->bufs, wr->wr_id);
+		if (rx)
+			ipoib_cm_rx_returned(rx);
 	}
 }
 
@@ -43,6 +55,8 @@ void ipoib_cm_post_batch(struct ipoib_cm_rxq *rxq)
 			    ib_post_recv(rxq->refill_qp, rxq->wr, &bad);
 	if (unlikely(err))
 		rxq_refused(rxq, bad, err);
+	else
+		ipoib_taken(&rxq->refused);
 	rxq->wr[n - 1].next = n < IPOIB_POLL_BATCH ? &rxq->wr[n] : NULL;
 }
 
@@ -75,18 +89,25 @@ void ipoib_cm_post(struct ipoib_cm_rxq *rxq, const struct ipoib_cm_rx_bufs *bufs
 
 /**
  * ipoib_cm_post_refused - post again what the HCA has refused
- * @rxq: receive queue without requests to be posted
+ * @rxq: receive queue
+ * @bufs: buffers, shared or of a connection that lives
+ * @qp: the one whose buffers they are, or NULL for the shared queue
  *
- * Each of them once. Context: as ipoib_cm_post_batch().
+ * Each of them once. The connection has all of them back before the first is refused again.
+ *
+ * Context: as ipoib_cm_post_batch().
  */
-void ipoib_cm_post_refused(struct ipoib_cm_rxq *rxq)
+void ipoib_cm_post_refused(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx_bufs *bufs,
+			   struct ib_qp *qp)
 {
-	u32 index = rxq->refused, next;
+	u32 index = bufs->refused, next;
 
-	WRITE_ONCE(rxq->refused, IPOIB_CM_NO_SLOT);
-	for (; index != IPOIB_CM_NO_SLOT; index = next) {
-		next = rxq->bufs.slots[index].next;
-		ipoib_cm_post(rxq, &rxq->bufs, index, NULL);
+	WRITE_ONCE(bufs->refused, IPOIB_NO_SLOT);
+	for (next = index; qp && next != IPOIB_NO_SLOT; next = bufs->slots[next].next)
+		ipoib_cm_rx_given(qp->qp_context);
+	for (; index != IPOIB_NO_SLOT; index = next) {
+		next = bufs->slots[index].next;
+		ipoib_cm_post(rxq, bufs, index, qp);
 	}
 	ipoib_cm_post_batch(rxq);
 }
@@ -99,7 +120,7 @@ void ipoib_cm_post_refused(struct ipoib_cm_rxq *rxq)
  */
 void ipoib_cm_post_tick(struct ipoib_cm_rxq *rxq)
 {
-	if (READ_ONCE(rxq->refused) == IPOIB_CM_NO_SLOT)
+	if (READ_ONCE(rxq->bufs.refused) == IPOIB_NO_SLOT)
 		return;
 	local_bh_disable();
 	napi_schedule(&rxq->napi);

@@ -60,6 +60,7 @@ static void ring_break(struct ipoib_cm_tx *link)
 static void ring_post(struct ipoib_cm_tx *link)
 {
 	const struct ib_send_wr *bad = NULL;
+	bool some;
 	int err;
 
 	if (link->posted == link->head)
@@ -68,15 +69,42 @@ static void ring_post(struct ipoib_cm_tx *link)
 	err = ib_post_send(link->qp, &ring_slot(link, link->posted)->wr.wr,
 			   &bad);
 	if (likely(!err)) {
+		ipoib_taken(&link->refused);
 		WRITE_ONCE(link->posted, link->head);
+		WRITE_ONCE(link->awaited, link->head);
 		return;
 	}
-	if (net_ratelimit())
-		netdev_warn(link->cm->intf->dev,
-			    "the HCA refused a send: error %d\n", err);
-	/* What was refused is completed when the link has ended. */
+	some = (u32)bad->wr_id != link->posted;
 	WRITE_ONCE(link->posted, (u32)bad->wr_id);
-	ring_break(link);
+	/* What is given up is completed when the link has ended. */
+	if (!ipoib_refused(link->cm->intf, &link->refused, true, err, some))
+		ring_break(link);
+}
+
+/**
+ * ipoib_cm_post_again - post what the HCA has refused of links and of receive buffers
+ * @intf: interface that runs
+ *
+ * A link that is busy makes its queue pair, and has no sends, or has given them up.
+ *
+ * Context: control.
+ */
+void ipoib_cm_post_again(struct ipoib_intf *intf)
+{
+	struct ipoib_cm *cm = intf->cm;
+	struct ipoib_cm_tx *link;
+
+	if (!cm)
+		return;
+	list_for_each_entry(link, &cm->links, list) {
+		if (link->item.busy || link->state > IPOIB_CM_TX_CLOSING ||
+		    READ_ONCE(link->posted) == READ_ONCE(link->head) || !ipoib_cm_tx_usable(link))
+			continue;
+		spin_lock_bh(&link->lock);
+		ring_post(link);
+		spin_unlock_bh(&link->lock);
+	}
+	ipoib_cm_post_tick(&cm->rxq);
 }
 
 /**

@@ -63,7 +63,18 @@ struct ipoib_cm_rx_bufs *ipoib_cm_rx_bufs(struct ipoib_cm_rx *rx)
 }
 
 /**
- * ipoib_cm_rx_returned - a buffer has come back from a queue pair that has failed
+ * ipoib_cm_rx_given - one that has come back is posted again
+ * @rx: connection with buffers of its own
+ *
+ * Context: receive NAPI.
+ */
+void ipoib_cm_rx_given(struct ipoib_cm_rx *rx)
+{
+	WRITE_ONCE(rx->held, rx->held + 1);
+}
+
+/**
+ * ipoib_cm_rx_returned - a buffer has come back from a queue pair that has failed, or refuses it
  * @rx: connection with buffers of its own
  *
  * Context: receive NAPI.
@@ -127,6 +138,7 @@ static int rx_post_drain(struct ipoib_cm_rx *rx)
 static void rx_start_drain(struct ipoib_cm *cm)
 {
 	struct ipoib_cm_rx *rx;
+	int err;
 
 	lockdep_assert_held(&cm->rx_lock);
 	if (cm->rx_draining)
@@ -134,11 +146,13 @@ static void rx_start_drain(struct ipoib_cm *cm)
 	list_for_each_entry(rx, &cm->rx_links, list) {
 		if (rx->state != IPOIB_CM_RX_WAITING)
 			continue;
+		err = rx_post_drain(rx);
+		/* Refused for now: at the next tick. */
+		if (err == -ENOMEM && time_before(jiffies, rx->deadline))
+			continue;
 		WRITE_ONCE(rx->state, IPOIB_CM_RX_DRAINING);
-		rx->deadline = jiffies + RX_END_TIME;
+		rx->deadline = err ? jiffies : jiffies + RX_END_TIME;
 		cm->rx_draining = rx;
-		if (rx_post_drain(rx))
-			rx->deadline = jiffies;
 		return;
 	}
 }

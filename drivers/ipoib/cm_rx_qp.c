@@ -139,15 +139,16 @@ static int rx_fill(struct ipoib_cm *cm)
 /* A queue pair that receives, or none. */
 static int rx_make_qp(struct ipoib_cm_rx *rx)
 {
-	int err = rx_create_qp(rx);
+	int err = rx_create_qp(rx), taken = 0;
 
 	if (err)
 		return err;
 	err = rx_set_state(rx, IB_QPS_INIT);
-	if (!err) {
-		rx->held = rx->bufs.size;
-		err = ipoib_cm_rxq_post_part(&rx->cm->rxq, &rx->bufs, rx->qp);
-	}
+	if (!err)
+		taken = ipoib_cm_rxq_post_part(&rx->cm->rxq, &rx->bufs, rx->qp);
+	if (taken < 0)
+		err = taken;
+	rx->held = taken;
 	if (!err)
 		err = rx_set_state(rx, IB_QPS_RTR);
 	if (!err)

@@ -222,12 +222,15 @@ static void rxq_completion(struct ipoib_cm_rxq *rxq, const struct ib_wc *wc)
 	} else if (wc->status != IB_WC_WR_FLUSH_ERR) {
 		ipoib_count_error(&rxq->count);
 	}
-	if (rxq->shared)
+	if (rxq->shared) {
 		ipoib_cm_post(rxq, bufs, wc->wr_id, NULL);
-	else if (likely(wc->status == IB_WC_SUCCESS))
-		ipoib_cm_post(rxq, bufs, wc->wr_id, wc->qp);
-	else
+	} else if (unlikely(wc->status != IB_WC_SUCCESS)) {
 		ipoib_cm_rx_returned(rx);
+	} else {
+		ipoib_cm_post(rxq, bufs, wc->wr_id, wc->qp);
+		if (unlikely(bufs->refused != IPOIB_NO_SLOT))
+			ipoib_cm_post_refused(rxq, bufs, wc->qp);
+	}
 }
 
 /**
@@ -269,8 +272,8 @@ static int rxq_poll(struct napi_struct *napi, int budget)
 	int done = 0, n, i;
 
 	rcu_read_lock();
-	if (unlikely(rxq->refused != IPOIB_CM_NO_SLOT))
-		ipoib_cm_post_refused(rxq);
+	if (unlikely(rxq->bufs.refused != IPOIB_NO_SLOT))
+		ipoib_cm_post_refused(rxq, &rxq->bufs, NULL);
 	do {
 		n = ib_poll_cq(rxq->cq, min(budget - done, IPOIB_POLL_BATCH),
 			       rxq->wc);
@@ -319,6 +322,7 @@ static void rxq_free_bufs(const struct ipoib_cm_rxq *rxq,
 				rxq_free_page(rxq, bufs->pool, &bufs->slots[i], k);
 	page_pool_destroy(bufs->pool);
 	bufs->pool = NULL;
+	WRITE_ONCE(bufs->refused, IPOIB_NO_SLOT);
 	kvfree(bufs->slots);
 }
 
@@ -340,6 +344,7 @@ static int rxq_alloc_bufs(const struct ipoib_cm_rxq *rxq,
 	}
 	bufs->pool = pool;
 	bufs->size = size;
+	WRITE_ONCE(bufs->refused, IPOIB_NO_SLOT);
 	local_bh_disable();
 	for (i = 0; i < size && ok; i++)
 		ok = rxq_replace(rxq, pool, &bufs->slots[i], rxq->sges);
@@ -372,7 +377,6 @@ int ipoib_cm_rxq_fill(struct ipoib_cm_rxq *rxq)
 		rxq_free_bufs(rxq, &rxq->bufs);
 		return err;
 	}
-	WRITE_ONCE(rxq->refused, IPOIB_CM_NO_SLOT);
 	local_bh_disable();
 	for (i = 0; i < rxq->size; i++)
 		ipoib_cm_post(rxq, &rxq->bufs, i, NULL);
@@ -393,7 +397,6 @@ void ipoib_cm_rxq_empty(struct ipoib_cm_rxq *rxq)
 		return;
 	ib_destroy_srq(rxq->srq);
 	rxq->srq = NULL;
-	rxq->refused = IPOIB_CM_NO_SLOT;
 	rxq_free_bufs(rxq, &rxq->bufs);
 }
 
@@ -426,17 +429,18 @@ int ipoib_cm_rxq_part(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx_bufs *bufs)
  * @qp: in INIT
  *
  * Context: command.
- * Return: 0 or what the HCA says.
+ * Return: how many the HCA has taken, of which it may refuse all but one, or what it says.
  */
-int ipoib_cm_rxq_post_part(struct ipoib_cm_rxq *rxq,
-			   const struct ipoib_cm_rx_bufs *bufs, struct ib_qp *qp)
+int ipoib_cm_rxq_post_part(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx_bufs *bufs,
+			   struct ib_qp *qp)
 {
 	struct ib_sge sge[IPOIB_CM_RX_SGE];
 	struct ib_recv_wr wr = { .sg_list = sge, .num_sge = rxq->sges };
-	int err = 0, k;
+	struct ipoib_refused refused = {};
+	int err = 0, taken = 0, k;
 	u32 i;
 
-	for (i = 0; i < bufs->size && !err; i++) {
+	for (i = 0; i < bufs->size; i++) {
 		for (k = 0; k < rxq->sges; k++)
 			sge[k] = (struct ib_sge) {
 				.addr = bufs->slots[i].dma[k],
@@ -445,8 +449,14 @@ int ipoib_cm_rxq_post_part(struct ipoib_cm_rxq *rxq,
 			};
 		wr.wr_id = i;
 		err = ib_post_recv(qp, &wr, NULL);
+		if (!err)
+			taken++;
+		else if (ipoib_refused(rxq->cm->intf, &refused, false, err, taken))
+			ipoib_cm_post_wait(bufs, i);
+		else
+			return err;
 	}
-	return err;
+	return taken ?: err;
 }
 
 /**
@@ -501,7 +511,7 @@ int ipoib_cm_rxq_create(struct ipoib_cm *cm)
 	};
 
 	rxq->cm = cm;
-	rxq->refused = IPOIB_CM_NO_SLOT;
+	rxq->bufs.refused = IPOIB_NO_SLOT;
 	u64_stats_init(&rxq->count.sync);
 	rxq_divide(rxq, &ca->attrs);
 	/* One more for the request that ends a connection. */

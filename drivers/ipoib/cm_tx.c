@@ -120,14 +120,14 @@ static int link_flush(struct ipoib_cm_item *item)
 /* What has been sent will be completed no more, or has been. */
 static void link_ends(struct ipoib_cm_tx *link, bool late)
 {
-	u32 tail = READ_ONCE(link->tail);
+	u32 left = ipoib_cm_tx_awaited(link);
 
 	/* While the interface stops, NAPI may be on or off; ipoib_cm_reclaim() knows when. */
-	if (!link->cm->intf->running && tail != link->head)
+	if (!link->cm->intf->running && READ_ONCE(link->tail) != link->head)
 		return;
-	if (late && tail != link->posted)
+	if (late && left)
 		netdev_warn(link->cm->intf->dev, "%u sends of a connection were never completed\n",
-			    link->posted - tail);
+			    left);
 	ipoib_cm_tx_reclaim(link);
 	WRITE_ONCE(link->state, IPOIB_CM_TX_GONE);
 	ipoib_cm_command(&link->item, link_destroy);
@@ -137,7 +137,6 @@ static void link_ends(struct ipoib_cm_tx *link, bool late)
 static void link_check(struct ipoib_cm_tx *link)
 {
 	bool late = time_after_eq(jiffies, link->deadline);
-	u32 tail = READ_ONCE(link->tail);
 
 	if (link->item.busy)
 		return;
@@ -145,7 +144,7 @@ static void link_check(struct ipoib_cm_tx *link)
 	case IPOIB_CM_TX_OPEN:
 		break;
 	case IPOIB_CM_TX_CLOSING:
-		if (!late && tail != link->head)
+		if (!late && READ_ONCE(link->tail) != READ_ONCE(link->head))
 			break;
 		WRITE_ONCE(link->state, IPOIB_CM_TX_ERROR);
 		if (link->posted)
@@ -154,7 +153,7 @@ static void link_check(struct ipoib_cm_tx *link)
 			link_ends(link, false);
 		break;
 	case IPOIB_CM_TX_ERROR:
-		if (late || tail == READ_ONCE(link->posted))
+		if (late || !ipoib_cm_tx_awaited(link))
 			link_ends(link, late);
 		break;
 	case IPOIB_CM_TX_GONE:
@@ -475,7 +474,7 @@ bool ipoib_cm_drained(const struct ipoib_intf *intf)
 	if (!intf->cm)
 		return true;
 	list_for_each_entry(link, &intf->cm->links, list)
-		if (READ_ONCE(link->tail) != READ_ONCE(link->posted))
+		if (ipoib_cm_tx_awaited(link))
 			return false;
 	return true;
 }

@@ -56,11 +56,13 @@ enum ipoib_cm_tx_state {
  *	packets go through the link
  * @partial: checksums may be left to the peer; as @frame_max
  * @broken: takes no more packets
- * @lock: guards @slots, @head and @posted among senders of several transmit queues;
- *	inside their locks
+ * @lock: guards @slots, @head, @posted and the two after it among senders of several
+ *	transmit queues; inside their locks
  * @slots: ring of IPOIB_CM_TX_RING entries
  * @head: positions filled
  * @posted: positions handed to the HCA
+ * @awaited: of those, positions that a completion will come for
+ * @refused: whether the HCA takes them
  * @tail: positions completed; written by the NAPI of the first transmit queue
  * @rcu: for freeing behind NAPI
  */
@@ -86,8 +88,23 @@ struct ipoib_cm_tx {
 	struct ipoib_tx_slot *slots;
 	u32 head;
 	u32 posted;
+	u32 awaited;
+	struct ipoib_refused refused;
 	u32 tail ____cacheline_aligned_in_smp;
 	struct rcu_head rcu;
 };
+
+/**
+ * ipoib_cm_tx_awaited - how many sends of a link have yet to complete
+ * @link: link
+ *
+ * As ipoib_tx_awaited().
+ */
+static inline u32 ipoib_cm_tx_awaited(const struct ipoib_cm_tx *link)
+{
+	s32 left = READ_ONCE(link->awaited) - READ_ONCE(link->tail);
+
+	return max(left, 0);
+}
 
 #endif /* IPOIB_CM_TX_H */

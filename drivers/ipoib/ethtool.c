@@ -21,6 +21,8 @@ enum {
 	STAT_DESTINATIONS_REFUSED,
 	STAT_TX_TOO_LONG,
 	STAT_TX_LSO,
+	STAT_SENDS_REFUSED,
+	STAT_RECEIVES_REFUSED,
 	STAT_CM_CONNECTS,
 	STAT_CM_ACCEPTS,
 	STAT_CM_REFUSED,
@@ -50,6 +52,8 @@ static const char stat_names[STAT_COUNT][ETH_GSTRING_LEN] = {
 	[STAT_DESTINATIONS_REFUSED] = "destinations_refused",
 	[STAT_TX_TOO_LONG] = "tx_too_long",
 	[STAT_TX_LSO] = "tx_lso",
+	[STAT_SENDS_REFUSED] = "sends_refused",
+	[STAT_RECEIVES_REFUSED] = "receives_refused",
 	[STAT_CM_CONNECTS] = "cm_connects",
 	[STAT_CM_ACCEPTS] = "cm_accepts",
 	[STAT_CM_REFUSED] = "cm_refused",
@@ -324,6 +328,8 @@ static void get_stats(struct net_device *dev, struct ethtool_stats *stats,
 	data[STAT_PENDING_BYTES] = atomic_read(&intf->pending_bytes);
 	data[STAT_DESTINATIONS] = ipoib_dest_count(intf);
 	data[STAT_DESTINATIONS_REFUSED] = READ_ONCE(intf->stat_dests_refused);
+	data[STAT_SENDS_REFUSED] = atomic64_read(&intf->sends_refused);
+	data[STAT_RECEIVES_REFUSED] = atomic64_read(&intf->receives_refused);
 	for (i = 0; i < intf->tx_queues; i++)
 		queue_data = get_queue_stats(&intf->txq[i], queue_data);
 	if (!ipoib_cm_get_stats(intf, &cm))

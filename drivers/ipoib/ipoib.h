@@ -28,6 +28,7 @@
 #include "hca.h"
 #include "join.h"
 #include "proto.h"
+#include "refused.h"
 #include "tx_lock.h"
 
 struct ipoib_accel;
@@ -79,6 +80,9 @@ struct ipoib_tx_slot {
  * @size: power of two; as the queue pair, read with rtnl
  * @head: positions filled; written under the queue's lock
  * @posted: positions handed to the HCA; guarded by the queue's lock
+ * @awaited: of those, positions that a completion will come for: the last one behind which it
+ *	was asked for; written under the queue's lock, read anywhere
+ * @refused: whether the HCA takes them; guarded by the queue's lock
  * @unposted: link of a connection with sends that the HCA has not heard of; guarded
  *	by the queue's lock
  * @drops: packets refused before they reached the ring; guarded by the lock
@@ -104,6 +108,8 @@ struct ipoib_txq {
 	u32 size;
 	u32 head;
 	u32 posted;
+	u32 awaited;
+	struct ipoib_refused refused;
 	struct ipoib_cm_tx *unposted;
 	struct ipoib_counters drops;
 	u64 too_long;
@@ -123,6 +129,7 @@ struct ipoib_txq {
  * @dma: address of the buffer
  * @head: area for GRH and encapsulation; constant
  * @head_dma: address of @head; constant
+ * @next: number of the next one that the HCA has refused; owned by NAPI
  */
 struct ipoib_rx_slot {
 	struct page *page;
@@ -130,6 +137,7 @@ struct ipoib_rx_slot {
 	u64 dma;
 	void *head;
 	u64 head_dma;
+	u32 next;
 };
 
 /**
@@ -141,6 +149,9 @@ struct ipoib_rx_slot {
  * @slots: ring of @size entries; as the queue pair
  * @size: number of buffers, a power of two; as the queue pair, read with rtnl
  * @posted: buffers the HCA has; written by @napi, read by control
+ * @waiting: number of the first buffer that the HCA has refused, or IPOIB_NO_SLOT; written by
+ *	@napi, read by control
+ * @refused: whether the HCA takes them; owned by @napi
  * @buf_len: octets of datagram that a buffer takes
  * @spill: shared sink for the excess of packets longer than the group's MTU
  * @spill_dma: address of @spill
@@ -159,6 +170,8 @@ struct ipoib_rxq {
 	struct ipoib_rx_slot *slots;
 	u32 size;
 	u32 posted;
+	u32 waiting;
+	struct ipoib_refused refused;
 	u32 buf_len;
 	void *spill;
 	u64 spill_dma;
@@ -258,6 +271,7 @@ enum ipoib_flush {
  * @first_woken: turn of the transmit queues in being woken; NAPI of the first one, or
  *	control while that is off
  * @rxq: the receive queue
+ * @refused_work: posts again what the HCA has refused; control
  * @drained: woken by NAPI while the queue pair stops
  * @dests: paths and groups by GID (RCU)
  * @dest_lock: guards @dest_list; inside the transmit queue's lock
@@ -293,6 +307,8 @@ enum ipoib_flush {
  * @stat_joins: joins asked for; control
  * @stat_flushes: by level; control
  * @stat_dests_refused: destinations not made; guarded by @dest_lock
+ * @sends_refused: lists of sends that the HCA has not taken as a whole
+ * @receives_refused: likewise of receives
  */
 struct ipoib_intf {
 	struct net_device *dev;
@@ -332,6 +348,7 @@ struct ipoib_intf {
 	u32 tx_queues;
 	u32 first_woken;
 	struct ipoib_rxq rxq;
+	struct delayed_work refused_work;
 	wait_queue_head_t drained;
 
 	struct rhashtable dests;
@@ -370,6 +387,8 @@ struct ipoib_intf {
 	u64 stat_joins;
 	u64 stat_flushes[IPOIB_FLUSH_RESTART + 1];
 	u64 stat_dests_refused;
+	atomic64_t sends_refused;
+	atomic64_t receives_refused;
 };
 
 /**
@@ -454,6 +473,7 @@ bool ipoib_tx_has_room(const struct ipoib_txq *txq);
 void ipoib_tx_push(struct ipoib_txq *txq, struct ipoib_dest *dest,
 		   struct sk_buff *skb);
 void ipoib_tx_doorbell(struct ipoib_txq *txq);
+u32 ipoib_tx_awaited(const struct ipoib_txq *txq);
 void ipoib_tx_drop(struct ipoib_txq *txq, struct sk_buff *skb,
 		   enum skb_drop_reason reason);
 struct ipoib_dest *ipoib_tx_new_destination(struct ipoib_intf *intf,
@@ -507,9 +527,11 @@ void ipoib_keep_settings(const struct ipoib_intf *intf);
 void ipoib_keep_recall(struct ipoib_intf *intf);
 void ipoib_keep_free(void);
 
-/* rx.c */
+/* rx_pool.c */
 struct page_pool *ipoib_rx_create_pool(struct ib_device *ca, unsigned int flags,
 				       unsigned int order, unsigned int size);
+
+/* rx.c */
 void ipoib_cq_discard(struct ib_cq *cq, struct ib_wc *wc);
 int ipoib_rx_poll_end(struct napi_struct *napi, struct ib_cq *cq, int done,
 		      int budget);
@@ -561,6 +583,7 @@ void ipoib_cm_path_known(struct ipoib_path *path, bool moved);
 void ipoib_cm_path_gone(struct ipoib_path *path);
 bool ipoib_cm_has_room(const struct ipoib_intf *intf);
 void ipoib_cm_doorbell(struct ipoib_txq *txq);
+void ipoib_cm_post_again(struct ipoib_intf *intf);
 int ipoib_cm_poll_tx(struct ipoib_intf *intf, int budget);
 bool ipoib_cm_arm_tx(struct ipoib_intf *intf);
 void ipoib_cm_quiesce(struct ipoib_intf *intf);

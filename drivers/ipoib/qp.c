@@ -86,6 +86,7 @@ static int qp_create(struct ipoib_intf *intf, u32 *qpn)
 	if (IS_ERR(intf->pd))
 		return PTR_ERR(intf->pd);
 	qp_set_sizes(intf);
+	ipoib_refused_init(intf);
 	err = ipoib_rxq_create(intf);
 	if (err)
 		goto err_dealloc_pd;
@@ -105,6 +106,7 @@ err_dealloc_pd:
 
 static void qp_destroy(struct ipoib_intf *intf)
 {
+	ipoib_refused_stop(intf);
 	ipoib_txqs_destroy(intf);
 	ipoib_ah_reap(intf, true);
 	ipoib_rxq_destroy(intf);
@@ -233,8 +235,7 @@ static u32 qps_pending(const struct ipoib_intf *intf, u32 from, u32 to)
 	u32 sends = 0;
 
 	for (; from < to; from++)
-		sends += READ_ONCE(intf->txq[from].head) -
-			 READ_ONCE(intf->txq[from].tail);
+		sends += ipoib_tx_awaited(&intf->txq[from]);
 	return sends;
 }
 

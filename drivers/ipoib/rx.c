@@ -10,7 +10,8 @@
  * Short datagrams are copied and their buffer goes back to the HCA untouched:
  * a socket is charged for what it got, and no page changes hands. Long ones keep
  * their buffer, which is replaced from the page pool. Without memory for either,
- * the packet is dropped and its buffer used again: the ring never runs dry.
+ * the packet is dropped and its buffer used again: the ring never runs dry. What the HCA
+ * refuses is posted again (refused.c).
  *
  * Everything here belongs to the receive NAPI while the queue pair runs, and to
  * control before and after.
@@ -48,10 +49,23 @@ static int rx_alloc_buffer(struct ipoib_rxq *rxq, struct ipoib_rx_slot *slot)
 	return 0;
 }
 
+/* The HCA has not taken the requests from @wr on: their buffers wait. */
+static void rx_refused(struct ipoib_rxq *rxq, const struct ib_recv_wr *wr, int err)
+{
+	bool again = ipoib_refused(rxq->intf, &rxq->refused, false, err, wr != rxq->wr);
+
+	for (; wr; wr = wr->next) {
+		rxq->slots[wr->wr_id].next = rxq->waiting;
+		WRITE_ONCE(rxq->waiting, wr->wr_id);
+	}
+	if (!again)
+		ipoib_flush(rxq->intf, IPOIB_FLUSH_RESTART);
+}
+
 static void rx_post_batch(struct ipoib_rxq *rxq)
 {
-	const struct ib_recv_wr *bad = NULL;
-	unsigned int n = rxq->refill;
+	const struct ib_recv_wr *bad = rxq->wr;
+	unsigned int n = rxq->refill, taken = n;
 	int err;
 
 	if (!n)
@@ -59,17 +73,14 @@ static void rx_post_batch(struct ipoib_rxq *rxq)
 	rxq->refill = 0;
 	rxq->wr[n - 1].next = NULL;
 	err = ib_post_recv(rxq->intf->qp, rxq->wr, &bad);
-	rxq->wr[n - 1].next = n < IPOIB_POLL_BATCH ? &rxq->wr[n] : NULL;
 	if (likely(!err)) {
-		WRITE_ONCE(rxq->posted, rxq->posted + n);
-		return;
+		ipoib_taken(&rxq->refused);
+	} else {
+		taken = bad - rxq->wr;
+		rx_refused(rxq, bad, err);
 	}
-	if (bad)
-		WRITE_ONCE(rxq->posted, rxq->posted + (bad - rxq->wr));
-	if (net_ratelimit())
-		netdev_warn(rxq->intf->dev,
-			    "the HCA refused a receive: error %d\n", err);
-	ipoib_flush(rxq->intf, IPOIB_FLUSH_RESTART);
+	rxq->wr[n - 1].next = n < IPOIB_POLL_BATCH ? &rxq->wr[n] : NULL;
+	WRITE_ONCE(rxq->posted, rxq->posted + taken);
 }
 
 /* Give slot @index to the HCA, at the latest at the next rx_post_batch(). */
@@ -84,6 +95,34 @@ static void rx_post(struct ipoib_rxq *rxq, u32 index)
 	sge[1].addr = rxq->slots[index].dma;
 	if (++rxq->refill == IPOIB_POLL_BATCH)
 		rx_post_batch(rxq);
+}
+
+/* Each buffer that the HCA has refused once more; what it refuses again waits again. */
+static void rx_post_waiting(struct ipoib_rxq *rxq)
+{
+	u32 index = rxq->waiting, next;
+
+	WRITE_ONCE(rxq->waiting, IPOIB_NO_SLOT);
+	for (; index != IPOIB_NO_SLOT; index = next) {
+		next = rxq->slots[index].next;
+		rx_post(rxq, index);
+	}
+	rx_post_batch(rxq);
+}
+
+/**
+ * ipoib_rx_post_refused - post again what the HCA has refused, should nothing come any more
+ * @rxq: receive queue whose NAPI is on
+ *
+ * Context: control.
+ */
+void ipoib_rx_post_refused(struct ipoib_rxq *rxq)
+{
+	if (READ_ONCE(rxq->waiting) == IPOIB_NO_SLOT)
+		return;
+	local_bh_disable();
+	napi_schedule(&rxq->napi);
+	local_bh_enable();
 }
 
 /* Room in front of the datagram for the header that the stack expects. */
@@ -316,6 +355,8 @@ static int rx_poll(struct napi_struct *napi, int budget)
 	struct ipoib_rxq *rxq = container_of(napi, struct ipoib_rxq, napi);
 	int done = 0, n, i;
 
+	if (unlikely(rxq->waiting != IPOIB_NO_SLOT) && READ_ONCE(rxq->intf->running))
+		rx_post_waiting(rxq);
 	do {
 		n = ib_poll_cq(rxq->cq, min(budget - done, IPOIB_POLL_BATCH),
 			       rxq->wc);
@@ -337,35 +378,6 @@ static void rx_comp_handler(struct ib_cq *cq, void *context)
 	struct ipoib_rxq *rxq = context;
 
 	napi_schedule(&rxq->napi);
-}
-
-/**
- * ipoib_rx_create_pool - make a pool of receive pages, for ipoib_rx_map()
- * @ca: HCA
- * @flags: of the pool, besides those of the mapping (PP_FLAG_*)
- * @order: of its pages
- * @size: how many free pages it keeps
- *
- * Context: process.
- * Return: the pool or an error pointer.
- */
-struct page_pool *ipoib_rx_create_pool(struct ib_device *ca, unsigned int flags,
-				       unsigned int order, unsigned int size)
-{
-	struct page_pool_params params = {
-		.flags = flags,
-		.order = order,
-		.pool_size = size,
-		.nid = NUMA_NO_NODE,
-		.dma_dir = DMA_FROM_DEVICE,
-		.max_len = PAGE_SIZE << order,
-	};
-
-	if (ipoib_rx_pool_maps(ca)) {
-		params.flags |= PP_FLAG_DMA_MAP | PP_FLAG_DMA_SYNC_DEV;
-		params.dev = ca->dma_device;
-	}
-	return page_pool_create(&params);
 }
 
 /**
@@ -426,6 +438,7 @@ void ipoib_rxq_empty(struct ipoib_rxq *rxq)
 	rxq->pool = NULL;
 	rxq->posted = 0;
 	rxq->refill = 0;
+	rxq->waiting = IPOIB_NO_SLOT;
 }
 
 static void rx_init_requests(struct ipoib_rxq *rxq, u32 lkey)
@@ -553,6 +566,7 @@ int ipoib_rxq_create(struct ipoib_intf *intf)
 	int err;
 
 	rxq->intf = intf;
+	rxq->waiting = IPOIB_NO_SLOT;
 	u64_stats_init(&rxq->count.sync);
 	err = ipoib_rxq_alloc(intf, rxq);
 	if (err)

@@ -9,7 +9,8 @@
  * completion; UD sends complete in order, so that completes all before it.
  *
  * head and posted belong to the holder of the transmit queue's lock, tail to
- * NAPI. The queue stops when the ring is full, or as much is on its way through
+ * NAPI. What the HCA refuses stays between posted and head, and is given to it again
+ * (refused.c). The queue stops when the ring is full, or as much is on its way through
  * connections as may be, and is woken by NAPI, or by control when it takes back what a
  * connection will not complete. Completions of connections are the business of the first
  * queue's NAPI, whichever queue their packets came from.
@@ -195,6 +196,18 @@ static void tx_take_back(struct ipoib_txq *txq, const struct ib_send_wr *bad)
 	WRITE_ONCE(txq->head, from);
 }
 
+/* Some of a list may be on their way, and say so only with one that follows. */
+static void tx_refused(struct ipoib_txq *txq, const struct ib_send_wr *bad, int err)
+{
+	bool some = (u32)bad->wr_id != txq->posted;
+
+	txq->posted = bad->wr_id;
+	if (ipoib_refused(txq->intf, &txq->refused, true, err, some))
+		return;
+	tx_take_back(txq, bad);
+	ipoib_flush(txq->intf, IPOIB_FLUSH_RESTART);
+}
+
 /**
  * ipoib_tx_doorbell - give the HCA what is in the ring
  * @txq: transmit queue
@@ -211,14 +224,43 @@ void ipoib_tx_doorbell(struct ipoib_txq *txq)
 	tx_slot(txq, txq->head - 1)->wr.wr.send_flags |= IB_SEND_SIGNALED;
 	err = ib_post_send(txq->qp, &tx_slot(txq, txq->posted)->wr.wr, &bad);
 	if (unlikely(err)) {
-		if (net_ratelimit())
-			netdev_warn(txq->intf->dev,
-				    "the HCA refused a send: error %d\n", err);
-		tx_take_back(txq, bad);
-		/* Requests before it may be on their way, unsignalled. */
-		ipoib_flush(txq->intf, IPOIB_FLUSH_RESTART);
+		tx_refused(txq, bad, err);
+		return;
 	}
+	ipoib_taken(&txq->refused);
 	txq->posted = txq->head;
+	WRITE_ONCE(txq->awaited, txq->head);
+}
+
+/**
+ * ipoib_tx_post_refused - give the HCA again what it has refused, should nothing follow it
+ * @txq: transmit queue that runs
+ *
+ * Context: control.
+ */
+void ipoib_tx_post_refused(struct ipoib_txq *txq)
+{
+	struct netdev_queue *queue = tx_netdev_queue(txq);
+
+	__netif_tx_lock_bh(queue);
+	ipoib_tx_doorbell(txq);
+	__netif_tx_unlock_bh(queue);
+}
+
+/**
+ * ipoib_tx_awaited - how many sends have yet to complete
+ * @txq: transmit queue
+ *
+ * Those behind the last one that was asked to say so may never: in ERROR a queue pair says nothing
+ * of what it had done before.
+ *
+ * Return: packets, less those that the HCA has not taken, or of whose end it says nothing.
+ */
+u32 ipoib_tx_awaited(const struct ipoib_txq *txq)
+{
+	s32 left = READ_ONCE(txq->awaited) - READ_ONCE(txq->tail);
+
+	return max(left, 0);
 }
 
 /**
@@ -548,4 +590,6 @@ void ipoib_txq_reclaim(struct ipoib_txq *txq)
 	if (txq->tail != txq->head)
 		tx_complete(txq, txq->head - 1, false, 0);
 	txq->posted = txq->head;
+	txq->awaited = txq->head;
+	txq->refused.none = false;
 }

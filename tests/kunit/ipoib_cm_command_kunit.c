@@ -221,6 +221,42 @@ static void what_the_hca_refuses_to_a_peer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cm->stat_accepts, 0ULL);
 }
 
+/* The send that is to come back last: asked for again at the next tick, for so long. */
+static void a_drain_that_is_refused(struct kunit *test)
+{
+	struct ipoib_cm *cm = world->intf->cm;
+	struct ipoib_cm_rx *rx;
+	u32 tries;
+
+	for (tries = 1; tries <= 2; tries++) {
+		KUNIT_EXPECT_EQ(test, request(1), 0);
+		rx = list_first_entry(&cm->rx_links, struct ipoib_cm_rx, list);
+		hca.refuse_drain = -ENOMEM;
+		hca.drains = 0;
+		rx_qp_event(&(struct ib_event) { .event = IB_EVENT_QP_FATAL }, rx);
+		settle();
+		rx_qp_event(&(struct ib_event) { .event = IB_EVENT_QP_LAST_WQE_REACHED }, rx);
+		settle();
+		KUNIT_EXPECT_EQ(test, hca.drains, 1U);
+		KUNIT_EXPECT_EQ(test, rx->state, IPOIB_CM_RX_WAITING);
+		KUNIT_EXPECT_NULL(test, cm->rx_draining);
+		if (tries == 1)
+			hca.refuse_drain = 0;
+		else
+			rx->deadline = jiffies;
+		ipoib_cm_rx_tick(cm);
+		KUNIT_EXPECT_EQ(test, hca.drains, 2U);
+		KUNIT_EXPECT_EQ(test, rx->state, IPOIB_CM_RX_DRAINING);
+		if (tries == 1)
+			ipoib_cm_rx_drained(rx);
+		else
+			ipoib_cm_rx_tick(cm);
+		settle();
+		KUNIT_EXPECT_TRUE(test, list_empty(&cm->rx_links));
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&hca.qps), 0);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(nobody_waits_for_a_set_up),
 	KUNIT_CASE(commands_are_limited),
@@ -230,6 +266,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_stop_waits_for_commands),
 	KUNIT_CASE(what_the_hca_refuses),
 	KUNIT_CASE(what_the_hca_refuses_to_a_peer),
+	KUNIT_CASE(a_drain_that_is_refused),
 	{}
 };
 

@@ -98,6 +98,7 @@ static void a_peer_that_takes_nothing_is_given_up_before_the_queue(struct kunit 
 	KUNIT_EXPECT_EQ(test, conn->state, IPOIB_CONN_UP);
 	link->head = 20;
 	link->posted = 20;
+	link->awaited = 20;
 	for (tick = 0; tick < 10; tick++) {	/* little by little */
 		ipoib_cm_tx_tick(world->intf->cm);
 		ipoib_cm_tx_tick(world->intf->cm);

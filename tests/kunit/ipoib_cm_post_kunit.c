@@ -23,7 +23,9 @@ static struct {
 	struct ipoib_cm_rx_slot slots[SLOTS];
 	u32 posted[SLOTS];		/* how often the HCA has each buffer */
 	u32 takes;			/* requests that it takes of a list */
-	u32 returned;
+	u32 held;			/* by the connection's count */
+	u32 sends;			/* refused, of which there are none */
+	u32 ran_dry;			/* how often it has counted none */
 } hca;
 
 static int take(const struct ib_recv_wr *wr, const struct ib_recv_wr **bad)
@@ -62,7 +64,25 @@ void ipoib_cm_port_lost(struct ipoib_intf *intf)
 
 void ipoib_cm_rx_returned(struct ipoib_cm_rx *rx)
 {
-	hca.returned++;
+	hca.held--;
+	hca.ran_dry += !hca.held;
+}
+
+void ipoib_cm_rx_given(struct ipoib_cm_rx *rx)
+{
+	hca.held++;
+}
+
+struct ipoib_cm_rx_bufs *ipoib_cm_rx_bufs(struct ipoib_cm_rx *rx)
+{
+	return &hca.cm.rxq.bufs;
+}
+
+bool ipoib_refused(struct ipoib_intf *intf, struct ipoib_refused *refused, bool send, int err,
+		   bool some)
+{
+	hca.sends += send;
+	return true;
 }
 
 static int setup(struct kunit *test)
@@ -78,7 +98,7 @@ static int setup(struct kunit *test)
 	rxq->cm = &hca.cm;
 	rxq->shared = true;
 	rxq->sges = IPOIB_CM_RX_SGE;
-	rxq->refused = IPOIB_CM_NO_SLOT;
+	rxq->bufs.refused = IPOIB_NO_SLOT;
 	rxq->bufs.slots = hca.slots;
 	rxq->bufs.size = SLOTS;
 	ipoib_cm_post_init(rxq);
@@ -87,6 +107,7 @@ static int setup(struct kunit *test)
 
 static void teardown(struct kunit *test)
 {
+	KUNIT_EXPECT_EQ(test, hca.sends, 0U);
 	world_destroy(test);
 }
 
@@ -113,7 +134,7 @@ static void none_is_refused(struct kunit *test)
 {
 	post_all(NULL);
 	KUNIT_EXPECT_EQ(test, have_once(), (u32)SLOTS);
-	KUNIT_EXPECT_EQ(test, hca.cm.rxq.refused, IPOIB_CM_NO_SLOT);
+	KUNIT_EXPECT_EQ(test, hca.cm.rxq.bufs.refused, IPOIB_NO_SLOT);
 }
 
 /* At each place of a list in turn; what is refused again waits again. */
@@ -127,32 +148,50 @@ static void what_is_refused_is_posted_again(struct kunit *test)
 		hca.takes = takes;
 		post_all(NULL);
 		KUNIT_EXPECT_LT(test, have_once(), (u32)SLOTS);
-		KUNIT_EXPECT_NE(test, rxq->refused, IPOIB_CM_NO_SLOT);
-		ipoib_cm_post_refused(rxq);
+		KUNIT_EXPECT_NE(test, rxq->bufs.refused, IPOIB_NO_SLOT);
+		ipoib_cm_post_refused(rxq, &rxq->bufs, NULL);
 		hca.takes = SLOTS;
-		for (polls = 0; polls < SLOTS && rxq->refused != IPOIB_CM_NO_SLOT; polls++)
-			ipoib_cm_post_refused(rxq);
+		for (polls = 0; polls < SLOTS && rxq->bufs.refused != IPOIB_NO_SLOT; polls++)
+			ipoib_cm_post_refused(rxq, &rxq->bufs, NULL);
 		KUNIT_EXPECT_EQ_MSG(test, have_once(), (u32)SLOTS, "%u taken of a list", takes);
 	}
 }
 
-/* Those of a queue pair of its own have come back to the connection. */
-static void what_is_refused_has_come_back(struct kunit *test)
+/*
+ * Those of a queue pair of its own have come back to the connection, and are given to it again:
+ * it counts none only if the HCA has none.
+ */
+static void what_has_come_back_is_posted_again(struct kunit *test)
 {
-	struct ib_qp qp = {};
+	struct ipoib_cm_rxq *rxq = &hca.cm.rxq;
+	struct ib_qp qp = { .qp_context = &hca };
+	u32 takes;
 
-	hca.cm.rxq.shared = false;
-	hca.takes = 3;
-	post_all(&qp);
-	KUNIT_EXPECT_EQ(test, have_once() + hca.returned, (u32)SLOTS);
-	KUNIT_EXPECT_GT(test, hca.returned, 0U);
-	KUNIT_EXPECT_EQ(test, hca.cm.rxq.refused, IPOIB_CM_NO_SLOT);
+	rxq->shared = false;
+	for (takes = 0; takes < IPOIB_POLL_BATCH; takes++) {
+		memset(hca.posted, 0, sizeof(hca.posted));
+		hca.held = SLOTS;
+		hca.ran_dry = 0;
+		hca.takes = takes;
+		post_all(&qp);
+		KUNIT_EXPECT_EQ(test, have_once(), hca.held);
+		KUNIT_EXPECT_LT(test, hca.held, (u32)SLOTS);
+		KUNIT_EXPECT_EQ(test, hca.ran_dry, (u32)!takes);
+		ipoib_cm_post_refused(rxq, &rxq->bufs, &qp);
+		KUNIT_EXPECT_EQ(test, have_once(), hca.held);
+		KUNIT_EXPECT_EQ(test, hca.ran_dry, 2U * !takes);
+		hca.takes = SLOTS;
+		ipoib_cm_post_refused(rxq, &rxq->bufs, &qp);
+		KUNIT_EXPECT_EQ_MSG(test, have_once(), (u32)SLOTS, "%u taken of a list", takes);
+		KUNIT_EXPECT_EQ(test, hca.held, (u32)SLOTS);
+		KUNIT_EXPECT_EQ(test, rxq->bufs.refused, IPOIB_NO_SLOT);
+	}
 }
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(none_is_refused),
 	KUNIT_CASE(what_is_refused_is_posted_again),
-	KUNIT_CASE(what_is_refused_has_come_back),
+	KUNIT_CASE(what_has_come_back_is_posted_again),
 	{}
 };
 

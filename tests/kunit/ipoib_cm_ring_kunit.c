@@ -36,6 +36,10 @@ void ipoib_cm_send_backlog(struct ipoib_intf *intf)
 {
 }
 
+void ipoib_cm_post_tick(struct ipoib_cm_rxq *rxq)
+{
+}
+
 bool ipoib_cm_has_backlog(const struct ipoib_intf *intf)
 {
 	return false;
@@ -65,6 +69,8 @@ static int link_setup(struct kunit *test)
 	peer.conn.cm = &peer.cm;
 	peer.cm.intf = world->intf;
 	peer.cm.tx_cq = &hca.link_cq;
+	INIT_LIST_HEAD(&peer.cm.links);
+	list_add(&peer.link.list, &peer.cm.links);
 	world->intf->cm = &peer.cm;
 	world->intf->connected = true;
 	return 0;
@@ -262,6 +268,56 @@ static void a_refused_packet_rings_the_doorbell(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hca.posts, 1U);
 }
 
+/* From each position of a list; in their order, each once, and the connection lives. */
+static void refused_sends_are_posted_again(struct kunit *test)
+{
+	u32 from, i, sent = 0;
+
+	for (from = 0; from < 4; from++) {
+		hca.posts = 0;
+		for (i = 0; i < 4; i++)
+			push(test, 0);
+		hca.refuse_from = from;
+		doorbell(0);
+		hca.refuse_from = -1;
+		KUNIT_EXPECT_EQ(test, hca.posts, from);
+		KUNIT_EXPECT_EQ(test, ipoib_cm_tx_awaited(&peer.link), 0U);
+		if (from % 2)
+			KUNIT_EXPECT_TRUE(test, transmit(packet(test, 1, 100)));
+		else
+			world_hurry(&world->intf->refused_work);
+		KUNIT_ASSERT_EQ(test, hca.posts, 4 + from % 2);
+		for (i = 0; i < hca.posts; i++)
+			KUNIT_EXPECT_EQ(test, hca.posted[i], (u64)(sent + i));
+		sent += hca.posts;
+		KUNIT_EXPECT_EQ(test, ipoib_cm_tx_awaited(&peer.link), hca.posts);
+		complete_link(sent - 1);
+		KUNIT_EXPECT_EQ(test, atomic_read(&peer.cm.in_flight), 0);
+	}
+	KUNIT_EXPECT_EQ(test, peer.notes, 0U);
+	KUNIT_EXPECT_TRUE(test, ipoib_cm_tx_usable(&peer.link));
+	KUNIT_EXPECT_EQ(test, atomic64_read(&world->intf->sends_refused), 4LL);
+}
+
+/* A connection that takes nothing for a second is broken, as is one that fails. */
+static void a_link_that_takes_nothing_is_given_up(struct kunit *test)
+{
+	push(test, 0);
+	hca.refuse_from = 0;
+	doorbell(0);
+	KUNIT_EXPECT_TRUE(test, ipoib_cm_tx_usable(&peer.link));
+	peer.link.refused.since -= 2 * HZ;
+	world_hurry(&world->intf->refused_work);
+	KUNIT_EXPECT_FALSE(test, ipoib_cm_tx_usable(&peer.link));
+	KUNIT_EXPECT_EQ(test, peer.notes, 1U);
+	peer.link.broken = false;
+	hca.refuse_error = -EIO;
+	push(test, 0);
+	doorbell(0);
+	KUNIT_EXPECT_FALSE(test, ipoib_cm_tx_usable(&peer.link));
+	KUNIT_EXPECT_EQ(test, peer.notes, 2U);
+}
+
 #define MIXED	6U	/* packets of each mode */
 
 /* Packets of both modes are on their way; a completion frees those of its own, once. */
@@ -307,6 +363,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(completions_of_a_link_that_is_gone),
 	KUNIT_CASE(queues_that_come_do_not_overrun_the_ring),
 	KUNIT_CASE(a_refused_packet_rings_the_doorbell),
+	KUNIT_CASE(refused_sends_are_posted_again),
+	KUNIT_CASE(a_link_that_takes_nothing_is_given_up),
 	KUNIT_CASE(both_modes_complete_side_by_side),
 	{}
 };

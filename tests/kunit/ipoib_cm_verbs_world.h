@@ -37,7 +37,7 @@ static void tell(u32 *counter);
 #define ib_send_cm_rej(id, why, info, info_len, data, len) (hca.rejs++)
 #define ib_send_cm_drep(id, data, len) ((void)(id))
 #define ib_cm_notify(id, event) (hca.established++)
-#define ib_post_send(qp, wr, bad) ((void)(qp), (void)(wr), 0)
+#define ib_post_send(qp, wr, bad) ((void)(qp), (void)(wr), hca.drains++, hca.refuse_drain)
 
 #define QPN		0x42
 #define PKEYS		128
@@ -65,6 +65,8 @@ static struct {
 	bool prompt;		/* the peer agrees at once */
 	enum ib_qp_state refuse_state;	/* that no queue pair is modified to */
 	int refuse_rep;		/* error of the CM */
+	u32 drains;		/* sends that are to be flushed */
+	int refuse_drain;	/* error of the HCA */
 	atomic_t waiting;	/* for that */
 	atomic_t qps;		/* that there are */
 	atomic_t ids;
@@ -218,7 +220,7 @@ int ipoib_cm_rxq_part(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx_bufs *bufs)
 	return 0;
 }
 
-int ipoib_cm_rxq_post_part(struct ipoib_cm_rxq *rxq, const struct ipoib_cm_rx_bufs *bufs,
+int ipoib_cm_rxq_post_part(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx_bufs *bufs,
 			   struct ib_qp *qp)
 {
 	return 0;

@@ -21,6 +21,8 @@ static void fake_receive(struct sk_buff *skb);
 /* by its path: the software HCA has a file of this name as well */
 #include "../../drivers/ipoib/rx.c"
 #include "rx_heads.c"
+#include "rx_pool.c"
+#include "refused.c"
 
 #define RING	32U
 
@@ -30,6 +32,7 @@ static struct {
 	bool posted[RING];
 	u32 twice;		/* posted while the HCA still had it */
 	int refuse_from;	/* requests accepted in a call, or -1 for all */
+	int refuse_error;
 	struct ib_wc wc;
 	bool wc_valid;
 	struct sk_buff_head got;
@@ -61,7 +64,7 @@ static int fake_post_recv(struct ib_qp *qp, const struct ib_recv_wr *wr,
 	for (; wr; wr = wr->next) {
 		if (accepted++ == hca.refuse_from) {
 			*bad = wr;
-			return -ENOMEM;
+			return hca.refuse_error;
 		}
 		hca.twice += hca.posted[wr->wr_id];
 		hca.posted[wr->wr_id] = true;
@@ -89,6 +92,10 @@ void ipoib_flush(struct ipoib_intf *intf, enum ipoib_flush level)
 	hca.restarts += level == IPOIB_FLUSH_RESTART;
 }
 
+void ipoib_tx_post_refused(struct ipoib_txq *txq)
+{
+}
+
 void ipoib_path_heard(struct ipoib_intf *intf, const union ib_gid *gid, u32 slid)
 {
 	hca.heard++;
@@ -110,6 +117,7 @@ static int setup(struct kunit *test)
 	memset(&hca, 0, sizeof(hca));
 	skb_queue_head_init(&hca.got);
 	hca.refuse_from = -1;
+	hca.refuse_error = -ENOMEM;
 	intf = world->intf;
 	world->ca->num_comp_vectors = 1;
 	world->ca->ops.post_recv = fake_post_recv;
@@ -118,6 +126,7 @@ static int setup(struct kunit *test)
 	memcpy((void *)intf->dev->broadcast, broadcast, sizeof(broadcast));
 	intf->dev->features |= NETIF_F_RXCSUM;
 	init_waitqueue_head(&intf->drained);
+	ipoib_refused_init(intf);
 	intf->rxq.size = RING;
 	intf->txq[0].qpn = world->qp.qp_num;
 	intf->running = true;
@@ -134,6 +143,7 @@ static void teardown(struct kunit *test)
 	struct ipoib_rxq *rxq = &world->intf->rxq;
 
 	skb_queue_purge(&hca.got);
+	ipoib_refused_stop(world->intf);
 	napi_disable(&rxq->napi);
 	ipoib_rxq_empty(rxq);
 	ipoib_rxq_destroy(world->intf);
@@ -141,19 +151,25 @@ static void teardown(struct kunit *test)
 	world_destroy(test);
 }
 
-/* The completion that hca.wc describes. NAPI may run in a thread of its own. */
-static void complete_one(void)
+/* NAPI may run in a thread of its own. */
+static void wait_for_napi(void)
 {
 	struct napi_struct *napi = &world->intf->rxq.napi;
 	unsigned long deadline = jiffies + 10 * HZ;
 
+	while (test_bit(NAPI_STATE_SCHED, &napi->state) && time_before(jiffies, deadline))
+		schedule_timeout_uninterruptible(1);
+}
+
+/* The completion that hca.wc describes. */
+static void complete_one(void)
+{
 	hca.posted[hca.wc.wr_id] = false;
 	hca.wc_valid = true;
 	local_bh_disable();
 	rx_comp_handler(&hca.cq, &world->intf->rxq);
 	local_bh_enable();
-	while (test_bit(NAPI_STATE_SCHED, &napi->state) && time_before(jiffies, deadline))
-		schedule_timeout_uninterruptible(1);
+	wait_for_napi();
 }
 
 /* What the HCA would write for a packet to slot @slot; octet i of it is i & 0xff. */
@@ -406,9 +422,76 @@ static void failed_receive_restarts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, posted(), RING - 2U);
 }
 
+static void post_again(void)
+{
+	world_hurry(&world->intf->refused_work);
+	wait_for_napi();
+}
+
+/* From each position of a list: those that were taken are not posted twice. */
+static void refused_buffers_are_posted_again(struct kunit *test)
+{
+	struct ipoib_rxq *rxq = &world->intf->rxq;
+	u32 from;
+
+	for (from = 0; from < IPOIB_POLL_BATCH; from++) {
+		napi_disable(&rxq->napi);
+		ipoib_rxq_empty(rxq);
+		memset(hca.posted, 0, sizeof(hca.posted));
+		hca.refuse_from = from;
+		KUNIT_ASSERT_EQ(test, ipoib_rxq_fill(rxq, world->intf->group_mtu), 0);
+		napi_enable(&rxq->napi);
+		KUNIT_EXPECT_EQ(test, posted(), from * RING / IPOIB_POLL_BATCH);
+		KUNIT_EXPECT_EQ(test, rxq->posted, posted());
+		hca.refuse_from = -1;
+		post_again();
+		KUNIT_EXPECT_EQ_MSG(test, posted(), RING, "%u taken of a list", from);
+		KUNIT_EXPECT_EQ(test, rxq->posted, RING);
+	}
+	KUNIT_EXPECT_EQ(test, hca.restarts, 0U);
+	KUNIT_EXPECT_GT(test, atomic64_read(&world->intf->receives_refused), 0LL);
+}
+
+/* One after another, until there is none left that a packet could come to. */
+static void a_ring_that_has_run_dry_is_filled(struct kunit *test)
+{
+	u32 i;
+
+	hca.refuse_from = 0;
+	for (i = 0; i < RING; i++) {
+		arrive(i, ETH_P_IP, 60);
+		complete_one();
+	}
+	KUNIT_EXPECT_EQ(test, posted(), 0U);
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&hca.got), RING);
+	hca.refuse_from = 1;	/* of each batch */
+	post_again();
+	KUNIT_EXPECT_GT(test, posted(), 0U);
+	hca.refuse_from = -1;
+	for (i = 0; !hca.posted[i]; i++)
+		;
+	arrive(i, ETH_P_IP, 60);	/* with what comes as well */
+	complete_one();
+	KUNIT_EXPECT_EQ(test, posted(), RING);
+	KUNIT_EXPECT_EQ(test, hca.restarts, 0U);
+}
+
+static void a_queue_that_takes_nothing_restarts(struct kunit *test)
+{
+	hca.refuse_from = 0;
+	arrive(0, ETH_P_IP, 60);
+	complete_one();
+	KUNIT_EXPECT_EQ(test, hca.restarts, 0U);
+	world->intf->rxq.refused.since -= 2 * HZ;
+	post_again();
+	KUNIT_EXPECT_EQ(test, hca.restarts, 1U);
+	hca.refuse_from = -1;
+}
+
 static void refused_buffer_restarts(struct kunit *test)
 {
 	hca.refuse_from = 0;
+	hca.refuse_error = -EIO;
 	arrive(0, ETH_P_IP, 60);
 	complete_one();
 	KUNIT_EXPECT_EQ(test, skb_queue_len(&hca.got), 1U);
@@ -472,6 +555,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(who_is_heard),
 	KUNIT_CASE(checksums),
 	KUNIT_CASE(failed_receive_restarts),
+	KUNIT_CASE(refused_buffers_are_posted_again),
+	KUNIT_CASE(a_ring_that_has_run_dry_is_filled),
+	KUNIT_CASE(a_queue_that_takes_nothing_restarts),
 	KUNIT_CASE(refused_buffer_restarts),
 	KUNIT_CASE(stopping_takes_buffers_back),
 	KUNIT_CASE(larger_buffers),

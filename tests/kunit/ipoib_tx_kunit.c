@@ -110,12 +110,103 @@ static void flushed_send_restarts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hca.restarts, 1U);
 }
 
-/* What the HCA refuses is not in the ring; what it took stays. */
+static u64 sends_refused(void)
+{
+	return atomic64_read(&world->intf->sends_refused);
+}
+
+/* From each position of a list: with the next packet, in their order, and each once. */
+static void refused_requests_are_posted_again(struct kunit *test)
+{
+	struct ipoib_txq *txq = &world->intf->txq[0];
+	u32 from, i;
+
+	resolved(test, 1);
+	for (from = 0; from < 4; from++) {
+		struct ipoib_dest *dest = find(1);
+
+		hca.posts = 0;
+		ipoib_dest_clear_ah(world->intf, dest);
+		for (i = 0; i < 4; i++)
+			KUNIT_ASSERT_TRUE(test, send_to(test, 1, 100));
+		hca.refuse_from = from;
+		resolved(test, 1);
+		hca.refuse_from = -1;
+		KUNIT_EXPECT_EQ(test, hca.posts, from);
+		KUNIT_EXPECT_EQ(test, in_ring(), 4U);
+		/* nothing says when those that were taken are done */
+		KUNIT_EXPECT_EQ(test, ipoib_tx_awaited(txq), 0U);
+		KUNIT_EXPECT_TRUE(test, send_to(test, 1, 100));
+		KUNIT_ASSERT_EQ(test, hca.posts, 5U);
+		for (i = 0; i < 5; i++)
+			KUNIT_EXPECT_EQ(test, hca.posted[i], (u64)(txq->head - 5 + i));
+		KUNIT_EXPECT_TRUE(test, hca.flags[4] & IB_SEND_SIGNALED);
+		KUNIT_EXPECT_EQ(test, ipoib_tx_awaited(txq), 5U);
+		complete_one(txq->head - 1, IB_WC_SUCCESS);
+		KUNIT_EXPECT_EQ(test, in_ring(), 0U);
+		KUNIT_EXPECT_EQ(test, done(&txq->done.packets), 5ULL * (from + 1));
+		KUNIT_EXPECT_EQ(test, sends_refused(), from + 1ULL);
+	}
+	KUNIT_EXPECT_EQ(test, done(&txq->drops.errors), 0ULL);
+	KUNIT_EXPECT_EQ(test, hca.restarts, 0U);
+}
+
+/* A queue that is full of them stands still, and nothing follows. */
+static void refused_requests_wait_for_nobody(struct kunit *test)
+{
+	struct netdev_queue *queue = netdev_get_tx_queue(world->intf->dev, 0);
+	u32 i;
+
+	resolved(test, 1);
+	hca.refuse_from = 0;
+	for (i = 0; i < RING; i++)
+		KUNIT_EXPECT_TRUE(test, send_to(test, 1, 100));
+	KUNIT_EXPECT_TRUE(test, netif_tx_queue_stopped(queue));
+	KUNIT_EXPECT_EQ(test, hca.posts, 0U);
+	KUNIT_EXPECT_GE(test, world_due(&world->intf->refused_work), 0);
+	world_hurry(&world->intf->refused_work);	/* refused again */
+	KUNIT_EXPECT_GE(test, world_due(&world->intf->refused_work), 0);
+	hca.refuse_from = -1;
+	world_hurry(&world->intf->refused_work);
+	KUNIT_EXPECT_EQ(test, hca.posts, RING);
+	complete_one(RING - 1, IB_WC_SUCCESS);
+	KUNIT_EXPECT_FALSE(test, netif_tx_queue_stopped(queue));
+	KUNIT_EXPECT_EQ(test, hca.restarts, 0U);
+}
+
+/* A HCA that takes nothing for a second has to start afresh; one that takes some need not. */
+static void a_queue_that_takes_nothing_is_given_up(struct kunit *test)
+{
+	struct ipoib_txq *txq = &world->intf->txq[0];
+
+	resolved(test, 1);
+	hca.refuse_from = 0;
+	KUNIT_ASSERT_TRUE(test, send_to(test, 1, 100));
+	KUNIT_ASSERT_TRUE(test, send_to(test, 1, 100));
+	KUNIT_EXPECT_EQ(test, hca.restarts, 0U);
+	txq->refused.since -= 2 * HZ;
+	hca.refuse_from = 1;
+	world_hurry(&world->intf->refused_work);
+	KUNIT_EXPECT_EQ(test, hca.restarts, 0U);
+	KUNIT_EXPECT_EQ(test, hca.posts, 1U);
+	hca.refuse_from = 0;
+	world_hurry(&world->intf->refused_work);
+	txq->refused.since -= 2 * HZ;
+	world_hurry(&world->intf->refused_work);
+	KUNIT_EXPECT_EQ(test, hca.restarts, 1U);
+	KUNIT_EXPECT_EQ(test, in_ring(), 1U);
+	KUNIT_EXPECT_EQ(test, done(&txq->drops.errors), 1ULL);
+	reclaim();
+	KUNIT_EXPECT_EQ(test, in_ring(), 0U);
+}
+
+/* What a HCA refuses for good is not in the ring; what it took stays. */
 static void refused_requests_are_taken_back(struct kunit *test)
 {
 	struct ipoib_txq *txq = &world->intf->txq[0];
 	int i;
 
+	hca.refuse_error = -EIO;
 	for (i = 0; i < 5; i++)
 		KUNIT_ASSERT_TRUE(test, send_to(test, 1, 100));
 	hca.refuse_from = 2;
@@ -124,6 +215,7 @@ static void refused_requests_are_taken_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, txq->posted, txq->head);
 	KUNIT_EXPECT_EQ(test, done(&txq->drops.errors), 3ULL);
 	KUNIT_EXPECT_EQ(test, hca.restarts, 1U);
+	KUNIT_EXPECT_EQ(test, ipoib_tx_awaited(txq), 0U);
 	for (i = 2; i < RING; i++)
 		KUNIT_EXPECT_NULL(test, txq->slots[i].skb);
 	/* the restart gives the rest back */
@@ -244,6 +336,7 @@ static void reasons_of_drops(struct kunit *test)
 	complete_one(1, IB_WC_WR_FLUSH_ERR);
 	expect_drops(test, 1, SKB_DROP_REASON_DEV_READY);
 	hca.refuse_from = 0;
+	hca.refuse_error = -EIO;
 	send_to(test, 1, 100);
 	expect_drops(test, 1, SKB_DROP_REASON_DEV_READY);
 	unregister_trace_kfree_skb(note_drop, NULL);
@@ -388,6 +481,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(completion_frees_and_counts),
 	KUNIT_CASE(failed_send_restarts),
 	KUNIT_CASE(flushed_send_restarts),
+	KUNIT_CASE(refused_requests_are_posted_again),
+	KUNIT_CASE(refused_requests_wait_for_nobody),
+	KUNIT_CASE(a_queue_that_takes_nothing_is_given_up),
 	KUNIT_CASE(refused_requests_are_taken_back),
 	KUNIT_CASE(full_ring_stops_the_queue),
 	KUNIT_CASE(positions_wrap),

@@ -24,6 +24,7 @@ static struct ib_cq *fake_create_cq(struct ib_device *ca, ib_comp_handler comp,
 #include "tx_lso.c"
 #include "txq.c"
 #include "../../drivers/ipoib/tx.c"
+#include "refused.c"
 
 #define RING	8U
 #define QUEUES	4U
@@ -45,6 +46,7 @@ static struct {
 	u32 calls;
 	u32 unlocked;		/* calls without the transmit queue's lock */
 	int refuse_from;	/* requests accepted in a call, or -1 for all */
+	int refuse_error;
 	struct ib_wc wc[16];
 	int wcs;
 	u32 restarts;
@@ -76,7 +78,7 @@ static int fake_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
 	for (; wr; wr = wr->next) {
 		if (accepted++ == hca.refuse_from) {
 			*bad = wr;
-			return -ENOMEM;
+			return hca.refuse_error;
 		}
 		if (hca.posts == ARRAY_SIZE(hca.posted))
 			continue;
@@ -125,6 +127,10 @@ struct ib_qp *ipoib_qp_make(struct ipoib_intf *intf, const struct ipoib_txq *txq
 void ipoib_flush(struct ipoib_intf *intf, enum ipoib_flush level)
 {
 	hca.restarts += level == IPOIB_FLUSH_RESTART;
+}
+
+void ipoib_rx_post_refused(struct ipoib_rxq *rxq)
+{
 }
 
 void ipoib_pmtu_too_long(struct ipoib_txq *txq, struct sk_buff *skb, u32 mtu, bool *told)
@@ -194,6 +200,7 @@ static int setup(struct kunit *test)
 		return err;
 	memset(&hca, 0, sizeof(hca));
 	hca.refuse_from = -1;
+	hca.refuse_error = -ENOMEM;
 	hca.queues = QUEUES;
 	hca.wc_cq = &hca.cq;
 	intf = world->intf;
@@ -207,6 +214,7 @@ static int setup(struct kunit *test)
 	intf->running = true;
 	intf->queues.tx_queues = QUEUES;
 	init_waitqueue_head(&intf->drained);
+	ipoib_refused_init(intf);
 	err = ipoib_txqs_create(intf);
 	if (err)
 		return err;
@@ -235,6 +243,7 @@ static void teardown(struct kunit *test)
 	struct ipoib_dest *dest, *next;
 	u32 i;
 
+	ipoib_refused_stop(intf);
 	for (i = 0; i < QUEUES; i++) {
 		struct ipoib_txq *txq = &intf->txq[i];
 
