@@ -23,6 +23,10 @@ enum what {
 	HOW_LATE,
 	POLLED,
 	EARLY,
+	RECV_REFUSAL,
+	RECV_TAKEN,
+	SEND_REFUSAL,
+	SEND_TAKEN,
 };
 
 /* One of @of numbers, from 0 on */
@@ -43,22 +47,25 @@ u32 sib_choice_seed(const struct sib_profile *profile)
 }
 
 /**
- * sib_choice_taken - how many receive requests a shared queue takes of a list
+ * sib_choice_taken - how many requests a queue takes of a list
  * @c: of the device
+ * @to: what kind of queue
  * @n: count of such calls, from 1 on
  * @len: requests in the list, at least one
  *
  * Return: 0 to @len; the first of the others is refused.
  */
-u32 sib_choice_taken(const struct sib_chooser *c, u32 n, u32 len)
+u32 sib_choice_taken(const struct sib_chooser *c, enum sib_post to, u32 n, u32 len)
 {
+	static const enum what refusal[] = { REFUSAL, RECV_REFUSAL, SEND_REFUSAL };
+	static const enum what taken[] = { TAKEN, RECV_TAKEN, SEND_TAKEN };
 	u8 refuse = c->profile->refuse;
 
 	if (!refuse)
 		return len;
 	if (!c->seed)
 		return n % refuse ? len : len > 1;
-	return draw(c, REFUSAL, n, refuse) ? len : draw(c, TAKEN, n, len);
+	return draw(c, refusal[to], n, refuse) ? len : draw(c, taken[to], n, len);
 }
 
 /**

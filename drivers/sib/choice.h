@@ -15,6 +15,18 @@
 struct sib_profile;
 
 /**
+ * enum sib_post - where requests are posted to
+ * @SIB_POST_SRQ: a shared receive queue
+ * @SIB_POST_RECV: the receive queue of a queue pair
+ * @SIB_POST_SEND: the send queue of a queue pair
+ */
+enum sib_post {
+	SIB_POST_SRQ,
+	SIB_POST_RECV,
+	SIB_POST_SEND,
+};
+
+/**
  * struct sib_chooser - what the choices of a device depend on
  * @profile: the HCA that it is like
  * @seed: 0 has it choose by count alone
@@ -25,7 +37,7 @@ struct sib_chooser {
 };
 
 u32 sib_choice_seed(const struct sib_profile *profile);
-u32 sib_choice_taken(const struct sib_chooser *c, u32 n, u32 len);
+u32 sib_choice_taken(const struct sib_chooser *c, enum sib_post to, u32 n, u32 len);
 bool sib_choice_spurious(const struct sib_chooser *c, u32 n);
 bool sib_choice_unasked(const struct sib_chooser *c, u32 n);
 u32 sib_choice_late_us(const struct sib_chooser *c, u32 n);

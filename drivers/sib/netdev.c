@@ -324,6 +324,8 @@ static int netdev_make_qp(struct sib_netdev *nd)
 	nd->qp = ib_create_qp(nd->pd, &init);
 	if (IS_ERR(nd->qp))
 		return PTR_ERR(nd->qp);
+	/* It stands for what an HCA does by itself. */
+	to_sqp(nd->qp)->refuses = false;
 	put_unaligned_be24(nd->qp->qp_num, qpn);
 	dev_addr_mod(nd->dev, 1, qpn, sizeof(qpn));
 	return 0;

@@ -252,19 +252,39 @@ struct posting {
 	bool posted;
 };
 
+/* What a queue pair refuses of a list: the first request to refuse, or NULL. */
+static const struct ib_send_wr *refused_by_profile(struct sib_qp *qp, const struct ib_send_wr *wr)
+{
+	const struct ib_send_wr *last;
+	u32 len = 0, taken;
+
+	lockdep_assert_held(&qp->sq.lock);
+	if (!qp->refuses)
+		return NULL;
+	for (last = wr; last; last = last->next)
+		len++;
+	taken = sib_choice_taken(&to_sib(qp->ibqp.device)->chooser, SIB_POST_SEND,
+				 ++qp->send_posts, len);
+	while (wr && taken--)
+		wr = wr->next;
+	return wr;
+}
+
 /* Post no more than so many requests. */
 static int post_some(struct sib_qp *qp, struct posting *list, u32 max)
 {
+	const struct ib_send_wr *refused;
 	unsigned long flags;
 	int err = 0;
 
 	spin_lock_irqsave(&qp->sq.lock, flags);
+	refused = refused_by_profile(qp, list->wr);
 	if (!list->posted)
 		list->idle = sib_ring_is_empty(&qp->sq);
 	if (qp->attr.qp_state < IB_QPS_RTS)
 		err = -EINVAL;
 	for (; list->wr && !err && max; max--) {
-		err = post_one(qp, list->wr, &list->data);
+		err = list->wr == refused ? -ENOMEM : post_one(qp, list->wr, &list->data);
 		if (err)
 			break;
 		list->posted = true;
@@ -284,7 +304,7 @@ static int post_some(struct sib_qp *qp, struct posting *list, u32 max)
  * posts meanwhile.
  *
  * Context: any but NMI; process for the QP of a process. Return: 0, -EINVAL,
- * -ENOMEM (queue full), -EFAULT (inline data of a process).
+ * -ENOMEM (queue full, or as its profile has it), -EFAULT (inline data of a process).
  */
 int sib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		  const struct ib_send_wr **bad)

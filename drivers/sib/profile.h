@@ -56,8 +56,9 @@ enum sib_handler {
  * @cqe_pow2: a CQ has room for a power of two of completions, less one
  * @keep: completions of a queue pair that is destroyed or reset stay in its CQs
  * @silent: req_notify_cq never says that there are completions: it causes the event instead
- * @refuse: every so many calls of post_srq_recv take the first request of their list and
- *	refuse the others, or it if it is the only one; 0: none
+ * @refuse: every so many calls of post_srq_recv, and of post_send and post_recv of the kernel's
+ *	UD and RC queue pairs, take the first request of their list and refuse the others, or it
+ *	if it is the only one; 0: none
  * @spurious: every so many calls of req_notify_cq cause an event with no completion, 0: none
  * @late_us: with a seed (choice.h), which calls are refused and which events caused is drawn, and
  *	completion handlers are called up to so many microseconds late; 0: there is nothing to draw

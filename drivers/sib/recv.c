@@ -38,13 +38,48 @@ static int post_list(struct sib_ring *ring, const struct ib_recv_wr *wr,
 	return 0;
 }
 
+static u32 list_len(const struct ib_recv_wr *wr)
+{
+	u32 len;
+
+	for (len = 0; wr; wr = wr->next)
+		len++;
+	return len;
+}
+
+/* What a queue refuses of its @n-th list: the first request to refuse, or NULL. */
+static const struct ib_recv_wr *refused(const struct sib_dev *dev, enum sib_post to, u32 n,
+					const struct ib_recv_wr *wr)
+{
+	u32 taken = sib_choice_taken(&dev->chooser, to, n, list_len(wr));
+
+	while (wr && taken--)
+		wr = wr->next;
+	return wr;
+}
+
+static const struct ib_recv_wr *refused_by_srq(struct sib_srq *srq, const struct ib_recv_wr *wr)
+{
+	const struct sib_dev *dev = to_sib(srq->ibsrq.device);
+
+	lockdep_assert_held(&srq->rq.ring.lock);
+	return dev->profile->refuse ? refused(dev, SIB_POST_SRQ, ++srq->posts, wr) : NULL;
+}
+
+static const struct ib_recv_wr *refused_by_qp(struct sib_qp *qp, const struct ib_recv_wr *wr)
+{
+	lockdep_assert_held(&qp->rq.ring.lock);
+	return qp->refuses ? refused(to_sib(qp->ibqp.device), SIB_POST_RECV, ++qp->recv_posts, wr) :
+			     NULL;
+}
+
 /**
  * sib_post_recv - ib_device_ops.post_recv
  * @ibqp: QP in any state but RESET; in ERR the requests are flushed
  * @wr: list of requests
  * @bad: set to the first request not taken
  *
- * Context: any but NMI. Return: 0, -EINVAL or -ENOMEM (queue full).
+ * Context: any but NMI. Return: 0, -EINVAL or -ENOMEM (queue full, or as its profile has it).
  */
 int sib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		  const struct ib_recv_wr **bad)
@@ -63,36 +98,12 @@ int sib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		*bad = wr;
 	} else {
 		flush = qp->attr.qp_state == IB_QPS_ERR;
-		err = post_list(&qp->rq.ring, wr, NULL, bad);
+		err = post_list(&qp->rq.ring, wr, refused_by_qp(qp, wr), bad);
 	}
 	spin_unlock_irqrestore(&qp->rq.ring.lock, flags);
 	if (flush)
 		sib_tx_queue(qp);
 	return err;
-}
-
-static u32 list_len(const struct ib_recv_wr *wr)
-{
-	u32 len;
-
-	for (len = 0; wr; wr = wr->next)
-		len++;
-	return len;
-}
-
-/* What its profile has a shared queue refuse now: the first request to refuse, or NULL. */
-static const struct ib_recv_wr *refused_by_profile(struct sib_srq *srq, const struct ib_recv_wr *wr)
-{
-	const struct sib_dev *dev = to_sib(srq->ibsrq.device);
-	u32 taken;
-
-	lockdep_assert_held(&srq->rq.ring.lock);
-	if (!dev->profile->refuse)
-		return NULL;
-	taken = sib_choice_taken(&dev->chooser, ++srq->posts, list_len(wr));
-	while (wr && taken--)
-		wr = wr->next;
-	return wr;
 }
 
 /**
@@ -101,7 +112,7 @@ static const struct ib_recv_wr *refused_by_profile(struct sib_srq *srq, const st
  * @wr: list of requests
  * @bad: set to the first request not taken
  *
- * Context: any but NMI. Return: 0, -EINVAL or -ENOMEM (queue full).
+ * Context: any but NMI. Return: 0, -EINVAL or -ENOMEM (queue full, or as its profile has it).
  */
 int sib_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 		      const struct ib_recv_wr **bad)
@@ -115,7 +126,7 @@ int sib_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 		return -EIO;
 	}
 	spin_lock_irqsave(&srq->rq.ring.lock, flags);
-	err = post_list(&srq->rq.ring, wr, refused_by_profile(srq, wr), bad);
+	err = post_list(&srq->rq.ring, wr, refused_by_srq(srq, wr), bad);
 	spin_unlock_irqrestore(&srq->rq.ring.lock, flags);
 	return err;
 }

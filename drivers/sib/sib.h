@@ -217,6 +217,10 @@ struct sib_srq {
  * @sig_all: every send completes with a CQE
  * @last_wqe: in error, and that no more will be taken from @srq has been told;
  *	guarded by port->lock
+ * @refuses: its profile may have it refuse requests: a kernel consumer's UD or RC queue pair,
+ *	neither ib_mad's nor of sib's netdev
+ * @send_posts: calls of post_send, if it does; guarded by sq.lock
+ * @recv_posts: calls of post_recv, likewise; guarded by @rq.ring.lock
  * @hung: sends stand still because loss.h says so; guarded by port->lock
  * @psn: datagrams: next packet sequence number; guarded by port->lock
  * @rc: connected QPs: the engine, see rc.h; guarded by port->lock
@@ -242,7 +246,10 @@ struct sib_qp {
 	bool block_own;
 	bool sig_all;
 	bool last_wqe;
+	bool refuses;
 	bool hung;
+	u32 send_posts;
+	u32 recv_posts;
 	u32 psn;
 	struct sib_rc_qp *rc;
 	struct list_head tx;
