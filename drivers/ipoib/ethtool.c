@@ -11,7 +11,9 @@ enum {
 	STAT_PATH_QUERIES,
 	STAT_PATHS_ASKED,
 	STAT_PATHS_FRESH,
+	STAT_PATHS_WRONG,
 	STAT_JOINS,
+	STAT_JOINS_WRONG,
 	STAT_FLUSH_LIGHT,
 	STAT_FLUSH_NORMAL,
 	STAT_FLUSH_HEAVY,
@@ -42,7 +44,9 @@ static const char stat_names[STAT_COUNT][ETH_GSTRING_LEN] = {
 	[STAT_PATH_QUERIES] = "path_queries",
 	[STAT_PATHS_ASKED] = "path_queries_under_way",
 	[STAT_PATHS_FRESH] = "paths_unknown",
+	[STAT_PATHS_WRONG] = "path_answers_wrong",
 	[STAT_JOINS] = "multicast_joins",
+	[STAT_JOINS_WRONG] = "multicast_answers_wrong",
 	[STAT_FLUSH_LIGHT] = "flush_light",
 	[STAT_FLUSH_NORMAL] = "flush_normal",
 	[STAT_FLUSH_HEAVY] = "flush_heavy",
@@ -322,7 +326,9 @@ static void get_stats(struct net_device *dev, struct ethtool_stats *stats,
 	data[STAT_PATH_QUERIES] = READ_ONCE(intf->stat_path_queries);
 	data[STAT_PATHS_ASKED] = READ_ONCE(intf->path.asked);
 	data[STAT_PATHS_FRESH] = atomic_read(&intf->path.fresh);
+	data[STAT_PATHS_WRONG] = READ_ONCE(intf->stat_paths_wrong);
 	data[STAT_JOINS] = READ_ONCE(intf->stat_joins);
+	data[STAT_JOINS_WRONG] = READ_ONCE(intf->stat_joins_wrong);
 	for (i = 0; i < ARRAY_SIZE(intf->stat_flushes); i++)
 		data[STAT_FLUSH_LIGHT + i] = READ_ONCE(intf->stat_flushes[i]);
 	data[STAT_PENDING_BYTES] = atomic_read(&intf->pending_bytes);

@@ -19,6 +19,7 @@
  */
 #include <linux/random.h>
 
+#include "answer.h"
 #include "ipoib_trace.h"
 #include "mcast.h"
 
@@ -235,6 +236,7 @@ static void mcast_fill_request(const struct ipoib_intf *intf,
 
 static void mcast_failed(struct ipoib_mcast *mcast, int status)
 {
+	bool refused = status != -ETIMEDOUT && status != IPOIB_ANSWER_WRONG;
 	struct ipoib_intf *intf = mcast->intf;
 	unsigned long delay = mcast->backoff * HZ;
 
@@ -245,13 +247,13 @@ static void mcast_failed(struct ipoib_mcast *mcast, int status)
 	netdev_dbg(intf->dev, "joining %pI6: error %d, again within %u s\n",
 		   mcast->dest.gid.raw, status, mcast->backoff);
 	/*
-	 * A silent SA says nothing against the membership we had, and one that
-	 * has just started may refuse it until it knows the subnet.
+	 * A silent SA, or one that is wrong, says nothing against the membership we had, and
+	 * one that has just started may refuse it until it knows the subnet.
 	 */
-	if (status != -ETIMEDOUT && mcast->backoff >= MCAST_PATIENCE)
+	if (refused && mcast->backoff >= MCAST_PATIENCE)
 		ipoib_dest_clear_ah(intf, &mcast->dest);
 	/* An SA that knows no send-only full members may know non-members. */
-	mcast->nonmember = !mcast->nonmember && status != -ETIMEDOUT;
+	mcast->nonmember = refused && !mcast->nonmember;
 	if (mcast->backoff >= MCAST_PATIENCE)
 		ipoib_dest_drop_pending(intf, &mcast->dest);
 	mcast->retry_at = jiffies + delay - get_random_u32() % (delay / 4);
@@ -300,8 +302,6 @@ static int mcast_use_broadcast(struct ipoib_mcast *mcast)
 	int mtu = rdma_mtu_enum_to_int(intf->ca, intf->port, mcast->rec.mtu);
 	int err;
 
-	if (mtu < 0)
-		return -EPROTO;
 	WRITE_ONCE(intf->group_mtu, IPOIB_UD_MTU(mtu));
 	if (intf->group_mtu > intf->rxq.buf_len) {
 		intf->data->stop(intf);
@@ -322,6 +322,9 @@ static int mcast_accept(struct ipoib_mcast *mcast)
 	struct rdma_ah_attr attr = {};
 	int err;
 
+	err = ipoib_answer_member(intf, &mcast->dest.gid, &mcast->answer_rec);
+	if (err)
+		return err;
 	mcast->rec = mcast->answer_rec;
 	if (mcast == intf->broadcast) {
 		err = mcast_use_broadcast(mcast);

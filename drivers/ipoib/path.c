@@ -36,6 +36,7 @@
 #include <linux/random.h>
 #include <linux/sched/mm.h>
 
+#include "answer.h"
 #include "ipoib_trace.h"
 #include "path.h"
 
@@ -109,8 +110,9 @@ static void path_failed(struct ipoib_path *path, int answer)
 		path_retry(path);
 		return;
 	}
-	/* An SA that is silent says nothing against the record we have. */
-	if (path->dest.ah && path->status == -ETIMEDOUT) {
+	/* An SA that is silent, or wrong, says nothing against the record we have. */
+	if (path->dest.ah &&
+	    (path->status == -ETIMEDOUT || path->status == IPOIB_ANSWER_WRONG)) {
 		path->attempts = 0;
 		set_bit(IPOIB_PATH_STALE, &path->state);
 		clear_bit(IPOIB_PATH_BUSY, &path->state);
@@ -257,6 +259,8 @@ static void path_accept(struct work_struct *work)
 	path->query = NULL;
 	path_set_window(path);
 	path_asked(path);
+	if (!path->status)
+		path->status = ipoib_answer_path(intf, &path->dest.gid, &path->rec);
 	if (!path->status)
 		path->status = ib_init_ah_attr_from_path(intf->ca, intf->port,
 							 &path->rec, &attr,

@@ -333,9 +333,6 @@ static int setup(struct kunit *test)
 	ca->num_comp_vectors = 1;
 	ca->phys_port_cnt = 1;
 	ca->ops.query_pkey = fake_query_pkey;
-	ca->port_data = kunit_kcalloc(test, WORLD_PORT + 1, sizeof(*ca->port_data), GFP_KERNEL);
-	if (!ca->port_data)
-		return -ENOMEM;
 	ca->port_data[WORLD_PORT].immutable.pkey_tbl_len = PKEYS;
 	world->intf->pkey_index = PKEY_INDEX;
 	world->intf->running = true;

@@ -21,6 +21,7 @@ static void fake_cancel_query(struct ib_sa_query *query);
 #define ib_init_ah_attr_from_path(ca, port, rec, attr, gid) ((void)(attr), 0)
 #include "dest.c"
 #include "path.c"
+#include "answer.c"
 #include "cm_conn.c"
 #include "cm_dest.c"
 #include "cm_turn.c"
@@ -71,6 +72,8 @@ static void answer(struct question *asked, int status, u16 dlid)
 
 	asked->callback = NULL;
 	sa_path_set_dlid(&was.rec, dlid);
+	was.rec.mtu = IB_MTU_2048;
+	was.rec.rate = IB_RATE_10_GBPS;
 	was.callback(status, status ? NULL : &was.rec, 1, was.context);
 }
 

@@ -384,6 +384,139 @@ static void broadcast_group_that_cannot_be_used(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sa.attached, 1);
 }
 
+static void other_mgid(struct ib_sa_mcmember_rec *rec)
+{
+	rec->mgid.raw[15] ^= 1;
+}
+
+static void no_mlid(struct ib_sa_mcmember_rec *rec)
+{
+	rec->mlid = 0;
+}
+
+static void mlid_of_a_port(struct ib_sa_mcmember_rec *rec)
+{
+	rec->mlid = cpu_to_be16(0xBFFF);
+}
+
+static void permissive_mlid(struct ib_sa_mcmember_rec *rec)
+{
+	rec->mlid = cpu_to_be16(0xFFFF);
+}
+
+static void no_qkey(struct ib_sa_mcmember_rec *rec)
+{
+	rec->qkey = 0;
+}
+
+static void no_mtu(struct ib_sa_mcmember_rec *rec)
+{
+	rec->mtu = 0;
+}
+
+static void mtu_beyond(struct ib_sa_mcmember_rec *rec)
+{
+	rec->mtu = 63;
+}
+
+static void no_rate(struct ib_sa_mcmember_rec *rec)
+{
+	rec->rate = 0;
+}
+
+static void rate_beyond(struct ib_sa_mcmember_rec *rec)
+{
+	rec->rate = 26;
+}
+
+/* What is behind its end is 0. */
+static void short_record(struct ib_sa_mcmember_rec *rec)
+{
+	struct ib_sa_mcmember_rec begun = { .mgid = rec->mgid, .port_gid = rec->port_gid };
+
+	*rec = begun;
+}
+
+static void (*const spoils[])(struct ib_sa_mcmember_rec *rec) = {
+	other_mgid, no_mlid, mlid_of_a_port, permissive_mlid, no_qkey, no_mtu, mtu_beyond, no_rate,
+	rate_beyond, short_record,
+};
+
+/* The SA answers join @number, and something is wrong with it. */
+static void answer_wrong(u32 number, u32 how)
+{
+	struct ib_sa_multicast *member = &sa.members[number];
+
+	member->rec.mlid = cpu_to_be16(0xC009);
+	spoils[how](&member->rec);
+	member->callback(0, member);
+	world_settle();
+}
+
+/* Each is counted, none is used, and the SA is asked again; of the broadcast group and another. */
+static void wrong_answers(struct kunit *test)
+{
+	struct ipoib_intf *intf = world->intf;
+	u32 n, i;
+
+	for (i = 0; i < ARRAY_SIZE(spoils); i++) {
+		KUNIT_ASSERT_EQ(test, sa.joins, i + 1);
+		answer_wrong(i, i);
+		KUNIT_EXPECT_EQ_MSG(test, (int)intf->broadcast->state, IPOIB_MCAST_IDLE,
+				    "answer %u", i);
+		KUNIT_EXPECT_TRUE(test, sa.left[i]);
+		KUNIT_EXPECT_EQ(test, intf->stat_joins_wrong, i + 1ULL);
+		skip_backoff(intf->broadcast);
+	}
+	KUNIT_EXPECT_EQ(test, sa.attached, 0);
+	KUNIT_EXPECT_EQ(test, sa.qkey, 0U);
+	KUNIT_EXPECT_EQ(test, sa.notified, 0);
+	KUNIT_EXPECT_NULL(test, intf->broadcast->dest.ah);
+	answer(i, 0, 0xC000);
+	KUNIT_EXPECT_EQ(test, (int)intf->broadcast->state, IPOIB_MCAST_JOINED);
+	listed(1, true);
+	for (n = i + 1; n <= 2 * i; n++) {
+		KUNIT_ASSERT_EQ(test, sa.joins, n + 1);
+		/* The SA knows full members: it is wrong, and refuses nothing. */
+		KUNIT_EXPECT_EQ(test, (int)sa.asked[n].join_state, (int)BIT(FULLMEMBER_JOIN));
+		answer_wrong(n, n - i - 1);
+		KUNIT_EXPECT_NULL(test, find(1)->dest.ah);
+		skip_backoff(find(1));
+	}
+	KUNIT_EXPECT_EQ(test, intf->stat_joins_wrong, 2ULL * i);
+	answer(n, 0, 0xC001);
+	KUNIT_EXPECT_EQ(test, sa.attached, 2);
+	KUNIT_EXPECT_EQ(test, sa.attached_lid, 0xC001);
+}
+
+/* They say nothing against what is known, however many come. */
+static void wrong_answers_keep_the_handle(struct kunit *test)
+{
+	struct ipoib_mcast *broadcast = world->intf->broadcast;
+	u32 n;
+
+	join_broadcast(test);
+	answer(0, -ENETRESET, 0);
+	for (n = 1; n <= ARRAY_SIZE(spoils); n++) {
+		answer_wrong(n, n - 1);
+		KUNIT_EXPECT_NOT_NULL(test, broadcast->dest.ah);
+		KUNIT_EXPECT_EQ(test, sa.attached_lid, 0xC000);
+		skip_backoff(broadcast);
+	}
+	KUNIT_EXPECT_EQ(test, be16_to_cpu(broadcast->rec.mlid), 0xC000);
+	answer(n, 0, 0xC005);
+	KUNIT_EXPECT_EQ(test, sa.attached_lid, 0xC005);
+}
+
+/* A status counts, whatever comes with it. */
+static void a_refusal_with_a_record(struct kunit *test)
+{
+	answer(0, -EINVAL, 0xC000);
+	KUNIT_EXPECT_EQ(test, (int)world->intf->broadcast->state, IPOIB_MCAST_IDLE);
+	KUNIT_EXPECT_NULL(test, world->intf->broadcast->dest.ah);
+	KUNIT_EXPECT_EQ(test, world->intf->stat_joins_wrong, 0ULL);
+}
+
 static void set_umcast(bool umcast)
 {
 	rtnl_lock();
@@ -442,6 +575,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(port_down_or_stopped),
 	KUNIT_CASE(larger_group_needs_larger_buffers),
 	KUNIT_CASE(broadcast_group_that_cannot_be_used),
+	KUNIT_CASE(wrong_answers),
+	KUNIT_CASE(wrong_answers_keep_the_handle),
+	KUNIT_CASE(a_refusal_with_a_record),
 	KUNIT_CASE(groups_of_user_space),
 	KUNIT_CASE(umcast_keeps_own_groups),
 	{}

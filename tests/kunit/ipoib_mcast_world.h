@@ -30,6 +30,7 @@ static int fake_init_ah(struct ib_device *ca, u32 port, struct ib_sa_mcmember_re
 /* by its path: the software HCA has a file of this name as well */
 #include "../../drivers/ipoib/mcast.c"
 #include "mcast_list.c"
+#include "answer.c"
 
 #define MEMBERS	64
 
@@ -68,6 +69,13 @@ static struct ib_sa_multicast *fake_join(struct ib_sa_client *client, struct ib_
 	sa.asked[sa.joins] = *rec;
 	sa.mask[sa.joins++] = mask;
 	member->rec = *rec;
+	/* What the group has, where the request leaves it open */
+	if (!(mask & IB_SA_MCMEMBER_REC_QKEY))
+		member->rec.qkey = cpu_to_be32(0xB1B);
+	if (!(mask & IB_SA_MCMEMBER_REC_MTU))
+		member->rec.mtu = IB_MTU_2048;
+	if (!(mask & IB_SA_MCMEMBER_REC_RATE))
+		member->rec.rate = IB_RATE_10_GBPS;
 	member->callback = callback;
 	member->context = context;
 	return member;
@@ -162,10 +170,6 @@ static int setup(struct kunit *test)
 	memset(&sa, 0, sizeof(sa));
 	intf = world->intf;
 	intf->data = &fake_data;
-	world->ca->port_data = kunit_kcalloc(test, WORLD_PORT + 1, sizeof(*world->ca->port_data),
-					     GFP_KERNEL);
-	if (!world->ca->port_data)
-		return -ENOMEM;
 	port_joins = (struct ipoib_port_joins){};
 	ipoib_port_joins_init(&port_joins);
 	ipoib_intf_joins_init(intf, &port_joins);

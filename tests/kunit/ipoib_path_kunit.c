@@ -286,6 +286,157 @@ static void answers_that_cannot_be_used(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, path->attempts, 0U);
 }
 
+static void other_dgid(struct sa_path_rec *rec)
+{
+	rec->dgid = world_gid(77);
+}
+
+static void no_dlid(struct sa_path_rec *rec)
+{
+	sa_path_set_dlid(rec, 0);
+}
+
+static void dlid_of_a_group(struct sa_path_rec *rec)
+{
+	sa_path_set_dlid(rec, 0xC000);
+}
+
+static void permissive_dlid(struct sa_path_rec *rec)
+{
+	sa_path_set_dlid(rec, 0xFFFF);
+}
+
+static void no_mtu(struct sa_path_rec *rec)
+{
+	rec->mtu = 0;
+}
+
+static void mtu_beyond(struct sa_path_rec *rec)
+{
+	rec->mtu = IB_MTU_4096 + 1;
+}
+
+static void no_rate(struct sa_path_rec *rec)
+{
+	rec->rate = 0;
+}
+
+static void rate_before(struct sa_path_rec *rec)
+{
+	rec->rate = 1;
+}
+
+static void rate_beyond(struct sa_path_rec *rec)
+{
+	rec->rate = 63;
+}
+
+/* What is behind its end is 0. */
+static void short_record(struct sa_path_rec *rec)
+{
+	memset(&rec->dgid, 0, sizeof(rec->dgid));
+	sa_path_set_dlid(rec, 0);
+	rec->mtu = 0;
+	rec->rate = 0;
+}
+
+static void (*const spoils[])(struct sa_path_rec *rec) = {
+	other_dgid, no_dlid, dlid_of_a_group, permissive_dlid, no_mtu, mtu_beyond, no_rate,
+	rate_before, rate_beyond, short_record,
+};
+
+/* Each is counted, none is used, and the SA is asked again. */
+static void wrong_answers(struct kunit *test)
+{
+	struct ipoib_path *path;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(spoils); i++) {
+		path = add(test, 1 + i);
+		world_hold_back(test, &path->dest);
+		resolve(path);
+		sa.spoil = spoils[i];
+		answer(0, 5);
+		sa.spoil = NULL;
+		world_settle();
+		KUNIT_EXPECT_NULL_MSG(test, path->dest.ah, "answer %u", i);
+		KUNIT_EXPECT_EQ(test, path->dlid, 0);
+		KUNIT_EXPECT_EQ(test, world->sent, i);
+		KUNIT_EXPECT_EQ(test, world->intf->stat_paths_wrong, i + 1ULL);
+		KUNIT_EXPECT_GT(test, world_due(&path->query_work), 0);
+		world_hurry(&path->query_work);
+		answer(0, 5);
+		world_settle();
+		KUNIT_EXPECT_EQ(test, path->dlid, 5);
+		KUNIT_EXPECT_EQ(test, world->sent, i + 1);
+		KUNIT_EXPECT_EQ(test, world->intf->stat_paths_wrong, i + 1ULL);
+	}
+	KUNIT_EXPECT_EQ(test, world->dropped, 0U);
+}
+
+/* They say nothing against what is known, however many come; the next packet asks again. */
+static void wrong_answers_keep_the_handle(struct kunit *test)
+{
+	struct ipoib_path *path = known(test, 1, 5);
+	struct ipoib_ah *ah = path->dest.ah;
+	int i;
+
+	resolve(path);
+	for (i = 0; i <= PATH_ATTEMPTS_MAX; i++) {
+		sa.spoil = spoils[i];
+		answer(0, 6);
+		world_settle();
+		if (i < PATH_ATTEMPTS_MAX)
+			world_hurry(&path->query_work);
+	}
+	sa.spoil = NULL;
+	KUNIT_ASSERT_TRUE(test, exists(1));
+	KUNIT_EXPECT_PTR_EQ(test, path->dest.ah, ah);
+	KUNIT_EXPECT_EQ(test, path->dlid, 5);
+	KUNIT_EXPECT_TRUE(test, test_bit(IPOIB_PATH_STALE, &path->state));
+	resolve(path);
+	answer(0, 6);
+	world_settle();
+	KUNIT_EXPECT_EQ(test, path->dlid, 6);
+}
+
+/* A status counts, whatever comes with it. */
+static void a_refusal_with_a_record(struct kunit *test)
+{
+	struct ipoib_path *path = add(test, 1);
+	struct sa_path_rec rec;
+
+	world_hold_back(test, &path->dest);
+	resolve(path);
+	rec = sa.asked;
+	sa_path_set_dlid(&rec, 5);
+	rec.mtu = IB_MTU_2048;
+	rec.rate = IB_RATE_10_GBPS;
+	sa.contexts[sa.queries] = NULL;
+	sa.context = NULL;
+	sa.callback(-EINVAL, &rec, 1, path);
+	world_settle();
+	KUNIT_EXPECT_NULL(test, path->dest.ah);
+	KUNIT_EXPECT_EQ(test, world->intf->stat_paths_wrong, 0ULL);
+	KUNIT_EXPECT_GT(test, world_due(&path->query_work), 0);
+}
+
+/* Of a path of Omni-Path, LIDs and MTUs go further. */
+static void records_of_omni_path(struct kunit *test)
+{
+	struct ib_port_immutable *port = &world->ca->port_data[WORLD_PORT].immutable;
+	struct ipoib_path *path = add(test, 1);
+
+	port->core_cap_flags = RDMA_CORE_PORT_INTEL_OPA | RDMA_CORE_CAP_OPA_AH;
+	resolve(path);
+	sa.spoil = mtu_beyond;
+	answer(0, 0xC001);
+	sa.spoil = NULL;
+	world_settle();
+	KUNIT_EXPECT_NOT_NULL(test, path->dest.ah);
+	KUNIT_EXPECT_EQ(test, world->intf->stat_paths_wrong, 0ULL);
+}
+
 static void new_answer_replaces_the_handle(struct kunit *test)
 {
 	struct ipoib_path *path = known(test, 1, 5);
@@ -422,6 +573,10 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(asking_fails),
 	KUNIT_CASE(asking_fails_with_nothing_waiting),
 	KUNIT_CASE(answers_that_cannot_be_used),
+	KUNIT_CASE(wrong_answers),
+	KUNIT_CASE(wrong_answers_keep_the_handle),
+	KUNIT_CASE(a_refusal_with_a_record),
+	KUNIT_CASE(records_of_omni_path),
 	KUNIT_CASE(new_answer_replaces_the_handle),
 	KUNIT_CASE(forgotten_while_asking),
 	KUNIT_CASE(forgotten_while_backing_off),

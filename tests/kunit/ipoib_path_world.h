@@ -21,6 +21,7 @@ static int fake_init_ah_attr(struct ib_device *ca, u32 port, struct sa_path_rec 
 #define ib_init_ah_attr_from_path fake_init_ah_attr
 #include "dest.c"
 #include "path.c"
+#include "answer.c"
 
 #define QUERIES	256
 
@@ -30,6 +31,7 @@ static struct {
 	unsigned long age;	/* jiffies from a query to its answer */
 	int refuse;		/* error of asking at all */
 	int bad_record;		/* error of using the answer */
+	void (*spoil)(struct sa_path_rec *rec);	/* what is wrong with the answer, or NULL */
 	struct sa_path_rec asked;
 	ib_sa_comp_mask mask;
 	path_callback callback;
@@ -64,6 +66,11 @@ static void answer_one(u32 number, int status, u16 dlid)
 	if (number == sa.queries)
 		sa.context = NULL;
 	sa_path_set_dlid(&rec, dlid);
+	rec.dgid = ((struct ipoib_path *)context)->dest.gid;
+	rec.mtu = IB_MTU_2048;
+	rec.rate = IB_RATE_10_GBPS;
+	if (sa.spoil)
+		sa.spoil(&rec);
 	((struct ipoib_path *)context)->asked_at = jiffies - sa.age;
 	sa.callback(status, status ? NULL : &rec, 1, context);
 }

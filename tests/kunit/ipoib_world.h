@@ -203,6 +203,10 @@ static int world_create(struct kunit *test)
 	intf = netdev_create(test, IPOIB_TXQ_MAX);
 	if (!world->ca || !intf)
 		return -ENOMEM;
+	world->ca->port_data = kunit_kcalloc(test, WORLD_PORT + 1, sizeof(*world->ca->port_data),
+					     GFP_KERNEL);
+	if (!world->ca->port_data)
+		return -ENOMEM;
 	world_ready_netdev(intf->dev);
 	world->intf = intf;
 	world->pd.device = world->ca;
