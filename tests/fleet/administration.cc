@@ -73,7 +73,14 @@ std::vector<io::Bytes> Administration::due(Time now)
 {
     std::vector<io::Bytes> answers;
     while (!waiting_.empty() && now >= freeAt_) {
-        answers.push_back(answer(waiting_.front()));
+        auto reply = answer(waiting_.front());
+        if (faults_.spoil(reply))
+            ++count_.wrong;
+        if (faults_.isTwice()) {
+            ++count_.twice;
+            answers.push_back(reply);
+        }
+        answers.push_back(std::move(reply));
         known_.erase(known_.find(waiting_.front()));
         waiting_.pop_front();
         freeAt_ += std::chrono::nanoseconds(std::chrono::seconds(1)) / rate_;

@@ -30,14 +30,17 @@ struct Arguments {
     std::string netdev;
     std::string addresses;
     unsigned rate = 1000;
+    fleet::Faults::Rates faults;
+    std::uint32_t seed = 0;
 };
 
 class Fleet
 {
   public:
-    Fleet(wire::Fabric fabric, const fabric::AddressRange &range, unsigned rate)
+    Fleet(wire::Fabric fabric, const fabric::AddressRange &range, const Arguments &arguments)
         : fabric_(std::move(fabric)), hosts_(range),
-          administration_([this](const ib::Gid &gid) { return hosts_.lidOf(gid); }, rate)
+          administration_([this](const ib::Gid &gid) { return hosts_.lidOf(gid); }, arguments.rate,
+                          fleet::Faults(arguments.faults, arguments.seed))
     {
     }
 
@@ -132,6 +135,8 @@ void Fleet::say()
                                 {"joins", count.joins},
                                 {"again", count.again},
                                 {"most_waiting", count.mostWaiting},
+                                {"wrong", count.wrong},
+                                {"twice", count.twice},
                                 {"reached", reached.hosts},
                                 {"half_ms", reached.half.count()},
                                 {"last_ms", reached.last.count()}}
@@ -142,6 +147,8 @@ void Fleet::obey(const std::string &line)
 {
     if (line == "watch")
         hosts_.watch(now());
+    if (line == "right")
+        administration_.endFaults();
     if (line == "takeover" || line == "renumber")
         takeOver(line == "renumber");
     say();
@@ -181,15 +188,24 @@ int run(int argc, char **argv)
         "manager,\nat the other end of a sib port's cable. The hosts answer ARP and pings.\n"
         "Reads lines, each after the answer to the one before: `watch` begins to note when hosts "
         "are\nreached; `takeover` has another subnet manager take over, at another LID; `renumber` "
-        "as well,\nand all hosts get other LIDs; both watch. These and any other line are answered "
-        "by an object:\nrequests to the SA since the last line, paths and joins among them, those "
-        "asked `again` before\nthey were answered, the most that waited at a time; hosts "
-        "`reached`, "
-        "and after how many\nmilliseconds half of these and the last were. Ends with its input."};
+        "as well,\nand all hosts get other LIDs; both watch; `right` has all answers right from "
+        "then "
+        "on. These\nand any other line are answered by an object: requests to the SA since the "
+        "last "
+        "line, paths and\njoins among them, those asked `again` before they were answered, the "
+        "most "
+        "that waited at a\ntime; answers that were `wrong`, or came `twice`; hosts `reached`, and "
+        "after how many\nmilliseconds half of these and the last were. Ends with its input."};
     app.add_option("--netdev", arguments.netdev, "lower network device of the cable")->required();
     app.add_option("--addresses", arguments.addresses, "IPv4 addresses, FIRST-LAST")->required();
     app.add_option("--rate", arguments.rate, "answers of the SA a second (1000)")
         ->check(CLI::Range(1, 1'000'000));
+    app.add_option("--wrong", arguments.faults.wrong,
+                   "percent of path records and memberships that are wrong (0)")
+        ->check(CLI::Range(0, 100));
+    app.add_option("--twice", arguments.faults.twice, "percent of answers that come twice (0)")
+        ->check(CLI::Range(0, 100));
+    app.add_option("--seed", arguments.seed, "what both are drawn from (0)");
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {
@@ -206,7 +222,7 @@ int run(int argc, char **argv)
     auto fabric = wire::Fabric::open(arguments.netdev, guid, random() | 1U);
     if (!fabric)
         return report(fabric.error());
-    Fleet fleet(std::move(*fabric), *range, arguments.rate);
+    Fleet fleet(std::move(*fabric), *range, arguments);
     if (auto served = fleet.serve(); !served)
         return report(served.error());
     return ok;

@@ -117,6 +117,81 @@ TEST(FleetAdministration, MakesGroups)
     EXPECT_EQ(sa.takeCount().joins, 2U);
 }
 
+io::Bytes groupRequest(std::uint64_t transaction)
+{
+    return request(0x38, ib::Method::set, transaction, 0,
+                   ib::makeIpoibMgid(ib::ipoibIpv4, 0xFFFF, 0xFFFF'FFFF));
+}
+
+// All answers to so many requests of a kind
+std::vector<io::Bytes> ask(const Faults &faults, bool forPaths, std::uint64_t requests)
+{
+    Administration sa(onlyOne, 1'000'000, faults);
+    for (std::uint64_t i = 1; i <= requests; ++i)
+        sa.receive(forPaths ? pathRequest(i, ib::makeGid(ib::defaultPrefix, 7)) : groupRequest(i),
+                   start);
+    return sa.due(start + 10s);
+}
+
+std::vector<io::Bytes> withoutTransactions(std::vector<io::Bytes> answers)
+{
+    for (auto &answer : answers)
+        std::fill_n(answer.begin() + 8, 8, std::uint8_t{0});
+    std::ranges::sort(answers);
+    answers.erase(std::ranges::unique(answers).begin(), answers.end());
+    return answers;
+}
+
+// Each wrong answer is another one than the right one, and each kind comes.
+TEST(FleetFaults, GetAnswersWrong)
+{
+    for (const bool forPaths : {true, false}) {
+        const auto right = withoutTransactions(ask({}, forPaths, 1));
+        ASSERT_EQ(right.size(), 1U);
+        const auto wrong = withoutTransactions(ask({{.wrong = 100}, 1}, forPaths, 500));
+        EXPECT_EQ(wrong.size(), forPaths ? 9U : 10U);
+        EXPECT_EQ(std::ranges::find(wrong, right[0]), wrong.end());
+        const std::size_t lidAt = recordAt + (forPaths ? 40 : 36);
+        EXPECT_TRUE(std::ranges::any_of(
+            wrong, [&](const io::Bytes &mad) { return io::read<2>(mad, lidAt) == 0; }));
+        EXPECT_TRUE(std::ranges::any_of(wrong, [&](const io::Bytes &mad) {
+            return ib::Mad::parse(mad)->status != 0 && io::read<2>(mad, lidAt) != 0;
+        }));
+        EXPECT_TRUE(std::ranges::any_of(
+            wrong, [](const io::Bytes &mad) { return io::read<2>(mad, 44) == 2; }));
+    }
+}
+
+TEST(FleetFaults, AreDrawnFromTheSeed)
+{
+    const Faults::Rates some{.wrong = 30, .twice = 30};
+    EXPECT_EQ(ask({some, 7}, true, 200), ask({some, 7}, true, 200));
+    EXPECT_NE(ask({some, 7}, true, 200), ask({some, 8}, true, 200));
+}
+
+TEST(FleetFaults, SendAnswersTwice)
+{
+    const auto answers = ask({{.twice = 100}, 1}, true, 10);
+    ASSERT_EQ(answers.size(), 20U);
+    for (std::size_t i = 0; i < answers.size(); i += 2)
+        EXPECT_EQ(answers[i], answers[i + 1]);
+}
+
+TEST(FleetFaults, AreCountedAndEnd)
+{
+    Administration sa(onlyOne, 1'000'000, {{.wrong = 100, .twice = 100}, 1});
+    sa.receive(groupRequest(1), start);
+    sa.receive(request(0x38, static_cast<ib::Method>(0x15), 2, 0, {}), start);
+    EXPECT_EQ(sa.due(start + 1s).size(), 4U);
+    const auto count = sa.takeCount();
+    EXPECT_EQ(count.wrong, 1U); // who leaves a group is answered as ever
+    EXPECT_EQ(count.twice, 2U);
+    sa.endFaults();
+    sa.receive(groupRequest(3), start + 2s);
+    EXPECT_EQ(sa.due(start + 3s).size(), 1U);
+    EXPECT_EQ(sa.takeCount().wrong, 0U);
+}
+
 class FleetHosts : public testing::Test
 {
   protected:

@@ -6,6 +6,8 @@ thousand requests a second, or fewer. Another subnet manager takes over, without
 LIDs. What is printed: requests to the SA, those of them that came again before they were
 answered, how many waited at a time, and when the hosts are reached again. The same for the
 in-tree driver.
+
+An SA that is wrong, or answers twice, delays what it is asked for, and nothing else.
 """
 
 import contextlib
@@ -29,6 +31,10 @@ NEVER_FULL = 4 * HOSTS
 SETTLED = 3         # seconds without a request
 LIMIT = 60          # seconds
 INTREE = "intree"
+FEW = 200           # hosts that are sent to, of an SA that is wrong
+WRONG = 40          # percent of its answers
+TWICE = 50
+SEEDS = (1, 2)
 
 
 @pytest.fixture(scope="session")
@@ -51,20 +57,20 @@ class Fleet:
         if line:
             self.sums = dict.fromkeys(now, 0)
             now = dict.fromkeys(now, 0)
-        for name in ("requests", "paths", "joins", "again"):
+        for name in ("requests", "paths", "joins", "again", "wrong", "twice"):
             self.sums[name] += now[name]
         self.sums["most_waiting"] = max(self.sums["most_waiting"], now["most_waiting"])
         for name in ("registered", "reached", "half_ms", "last_ms"):
             self.sums[name] = now[name]
         return now
 
-    def settle(self, seconds):
+    def settle(self, seconds, busy=BUSY):
         """Wait until all that are sent to are reached, and nothing is asked any more.
 
         Whether that was within so many seconds.
         """
         quiet, end = 0, time.monotonic() + stretched(seconds)
-        while self.sums["reached"] < BUSY or quiet < SETTLED:
+        while self.sums["reached"] < busy or quiet < SETTLED:
             if time.monotonic() >= end:
                 return False
             time.sleep(1)
@@ -73,8 +79,11 @@ class Fleet:
 
 
 @contextlib.contextmanager
-def fleet(lab, tool, rate):
-    """Ten thousand hosts at the other end of h1's cable, and h1's ib0 in their subnet."""
+def fleet(lab, tool, rate, *options):
+    """Ten thousand hosts at the other end of h1's cable, and h1's ib0 in their subnet.
+
+    options: more of ib-fleet's
+    """
     with far_end(lab) as (host, netdev):
         lab.run("h1", "lab-sm", "stop")
         try:
@@ -82,7 +91,7 @@ def fleet(lab, tool, rate):
                 lab.run("h1", "sysctl", "-qw", f"net.ipv4.neigh.default.gc_thresh{number}={NEVER_FULL}")
             last = HOSTS
             with lab.background(host, tool, "--netdev", netdev, "--rate", rate, "--addresses",
-                                f"{FIRST}-10.9.{last // 256}.{last % 256}") as process:
+                                f"{FIRST}-10.9.{last // 256}.{last % 256}", *options) as process:
                 lab.wait("h1", "grep -q ACTIVE /sys/class/infiniband/sib0/ports/1/state", 60,
                          "h1's port is ACTIVE")
                 lab.run("h1", "ip", "addr", "add", "10.9.255.254/16", "dev", "ib0")
@@ -123,3 +132,37 @@ def test_another_subnet_manager(lab, ib_fleet, record_property, rate):
                 hosts.tell(event)
                 settles(event)
                 assert hosts.sums["registered"]
+
+
+def counter(lab, name):
+    """Of h1's ib0, as ethtool shows it."""
+    found = [line.split()[1] for line in lab.out("h1", "ethtool", "-S", "ib0").splitlines()
+             if line.split()[:1] == [f"{name}:"]]
+    return int(found[0])
+
+
+@pytest.mark.full()
+@pytest.mark.labs(drivers=["ours"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_an_sa_that_is_wrong(lab, ib_fleet, seed):
+    def settles(event):
+        is_settled = hosts.settle(LIMIT, FEW)
+        assert is_settled, f"{event}: {FEW} hosts are reached, and nothing is asked: {hosts.sums}"
+
+    wrong_before = counter(lab, "path_answers_wrong")
+    with fleet(lab, ib_fleet, RATES[0], "--wrong", WRONG, "--twice", TWICE, "--seed", seed) as hosts:
+        hosts.tell("watch")
+        with lab.background("h1", "python3", TRAFFIC, FIRST, FEW, SECONDS) as process:
+            assert process.line(30) == "begins"
+            # What is wrong is asked for again; what is known stays in use until all have other LIDs.
+            settles("first packets")
+            assert hosts.sums["wrong"] and hosts.sums["twice"], hosts.sums
+            hosts.tell("renumber")
+            settles("renumber")
+            wrong = counter(lab, "path_answers_wrong") - wrong_before
+            assert wrong >= FEW * WRONG / 100 / 2, f"{wrong} wrong path records"
+            assert "the SA is wrong: " in lab.out("h1", "dmesg")
+            hosts.tell("right")
+            hosts.tell("takeover")
+            settles("takeover")
+            assert not hosts.sums["wrong"] and not hosts.sums["twice"], hosts.sums
