@@ -46,7 +46,7 @@ LONGEST = ("fault-make", "failover", "fault", "queues", "kill", "loss", "groups"
 # Variable of a scenario's environment: the program of ours that it names. Who runs ibfabric
 # runs ibfabric-ctl, too.
 BINARIES = {"IB_PEERS": "ib-peers", "IB_FRAMES": "ib-frames", "OPENIB": "openib",
-            "IPOIB_HA": "ipoib-ha", "IBFABRIC": "ibfabric", "IB_BOND": "ib-bond"}
+            "IPOIB_HA": "ipoib-ha", "IBFABRIC": "ibfabric", "IB_BOND": "ib-bond", "IB_FLEET": "ib-fleet"}
 
 # Scenarios that send frames without a copy, by a module
 LENT = ("hostile",)
