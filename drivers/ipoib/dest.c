@@ -357,10 +357,16 @@ void ipoib_dest_wait_for_room(struct ipoib_intf *intf, struct ipoib_dest *dest)
 		list_add_tail(&dest->backlog, &intf->backlog);
 }
 
+/* Of a queue that does not run, there is none until it does. */
+static bool dest_has_room(const struct ipoib_txq *txq)
+{
+	return txq->running && ipoib_tx_has_room(txq);
+}
+
 /*
  * Send what waits, oldest first. What its ring has no room for stays, and the
- * destination goes to the backlog, which transmit completions work off; new
- * packets queue up behind it, so none overtakes.
+ * destination goes to the backlog, which transmit completions work off, as does the start of
+ * the queues; new packets queue up behind it, so none overtakes.
  */
 static void dest_send_pending(struct ipoib_intf *intf, struct ipoib_dest *dest)
 {
@@ -369,11 +375,11 @@ static void dest_send_pending(struct ipoib_intf *intf, struct ipoib_dest *dest)
 
 	while ((skb = skb_peek(&dest->hold.packets))) {
 		txq = ipoib_txq_of(intf, skb);
-		if (!ipoib_tx_has_room(txq)) {
+		if (!dest_has_room(txq)) {
 			ipoib_dest_wait_for_room(intf, dest);
 			/* Pairs with the barrier in tx_send_backlog(). */
 			smp_mb();
-			if (!ipoib_tx_has_room(txq))
+			if (!dest_has_room(txq))
 				return;
 		}
 		ipoib_tx_push(txq, dest, ipoib_hold_take(intf, &dest->hold));

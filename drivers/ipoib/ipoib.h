@@ -79,7 +79,8 @@ struct ipoib_tx_slot {
  * @slots: ring of @size entries; as the queue pair
  * @size: power of two; as the queue pair, read with rtnl
  * @head: positions filled; written under the queue's lock
- * @posted: positions handed to the HCA; guarded by the queue's lock
+ * @posted: positions handed to the HCA, or, while the queue does not run, all that are filled;
+ *	guarded by the queue's lock
  * @awaited: of those, positions that a completion will come for: the last one behind which it
  *	was asked for; written under the queue's lock, read anywhere
  * @refused: whether the HCA takes them; guarded by the queue's lock
@@ -465,6 +466,7 @@ int ipoib_txq_make(struct ipoib_intf *intf, struct ipoib_txq *txq,
 		   const struct ipoib_rxq *rxq);
 void ipoib_txq_unmake(struct ipoib_txq *txq);
 void ipoib_txq_exchange(struct ipoib_txq *txq, struct ipoib_txq *other);
+void ipoib_txq_set_running(struct ipoib_txq *txq, bool running);
 int ipoib_txqs_create(struct ipoib_intf *intf);
 void ipoib_txqs_destroy(struct ipoib_intf *intf);
 struct ipoib_txq *ipoib_txq_of(struct ipoib_intf *intf, struct sk_buff *skb);

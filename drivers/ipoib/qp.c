@@ -172,7 +172,7 @@ static void qps_set_running(struct ipoib_intf *intf, u32 from, u32 to,
 
 	ipoib_tx_lock_all(intf->dev);
 	for (i = from; i < to; i++)
-		WRITE_ONCE(intf->txq[i].running, running);
+		ipoib_txq_set_running(&intf->txq[i], running);
 	WRITE_ONCE(intf->running, intf->txq[0].running);
 	/* No completion will come to do it: the rings are empty. */
 	if (!from && running)

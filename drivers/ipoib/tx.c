@@ -210,7 +210,7 @@ static void tx_refused(struct ipoib_txq *txq, const struct ib_send_wr *bad, int 
 
 /**
  * ipoib_tx_doorbell - give the HCA what is in the ring
- * @txq: transmit queue
+ * @txq: transmit queue; nothing is given of one that does not run (ipoib_txq_set_running())
  *
  * Context: transmit queue lock.
  */

@@ -132,6 +132,24 @@ void ipoib_txq_exchange(struct ipoib_txq *txq, struct ipoib_txq *other)
 	swap(txq->qpn, other->qpn);
 }
 
+/**
+ * ipoib_txq_set_running - let a transmit queue send, or no more
+ * @txq: transmit queue whose queue pair is in RTS, or about to leave it
+ * @running: it sends
+ *
+ * What the HCA has refused by then is never posted: it would go to a queue pair in ERROR or RESET.
+ * As nothing gets into the ring of a queue that does not run, that needs no look at @running at
+ * each doorbell.
+ *
+ * Context: control, under all transmit locks.
+ */
+void ipoib_txq_set_running(struct ipoib_txq *txq, bool running)
+{
+	WRITE_ONCE(txq->running, running);
+	if (!running)
+		txq->posted = txq->head;
+}
+
 static void txqs_init(struct ipoib_intf *intf)
 {
 	struct ipoib_txq *txq;

@@ -299,6 +299,38 @@ static void refused_sends_are_posted_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic64_read(&world->intf->sends_refused), 4LL);
 }
 
+/*
+ * All queues have stopped for want of room, and what they wait for has been refused: when the
+ * link ends, none of it is posted, each is freed once, and the queues are woken.
+ */
+static void a_link_ends_with_refused_sends(struct kunit *test)
+{
+	struct sk_buff *first = skb_get(packet(test, 0, 100));
+	u32 i;
+
+	hca.refuse_from = 0;
+	KUNIT_ASSERT_TRUE(test, transmit(first));
+	while (transmit(packet(test, 0, 100)))
+		KUNIT_ASSERT_LE(test, atomic_read(&peer.cm.in_flight), IPOIB_CM_TX_RING);
+	for (i = 1; i < QUEUES; i++)
+		KUNIT_EXPECT_TRUE(test, transmit(packet(test, i, 100)));
+	for (i = 0; i < QUEUES; i++)
+		KUNIT_EXPECT_TRUE(test, stopped(i));
+	KUNIT_EXPECT_EQ(test, ipoib_cm_tx_awaited(&peer.link), 0U);	/* nobody waits for them */
+	hca.refuse_from = -1;
+	peer.link.state = IPOIB_CM_TX_ERROR;
+	hca.state[IPOIB_TXQ_MAX] = IB_QPS_ERR;
+	world_hurry(&world->intf->refused_work);
+	KUNIT_EXPECT_EQ(test, hca.posts, 0U);
+	ipoib_cm_tx_reclaim(&peer.link);
+	KUNIT_EXPECT_EQ(test, refcount_read(&first->users), 1U);
+	KUNIT_EXPECT_EQ(test, atomic_read(&peer.cm.in_flight), 0);
+	for (i = 0; i < QUEUES; i++)
+		KUNIT_EXPECT_FALSE(test, stopped(i));
+	KUNIT_EXPECT_EQ(test, hca.posts, 0U);
+	kfree_skb(first);
+}
+
 /* A connection that takes nothing for a second is broken, as is one that fails. */
 static void a_link_that_takes_nothing_is_given_up(struct kunit *test)
 {
@@ -364,6 +396,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(queues_that_come_do_not_overrun_the_ring),
 	KUNIT_CASE(a_refused_packet_rings_the_doorbell),
 	KUNIT_CASE(refused_sends_are_posted_again),
+	KUNIT_CASE(a_link_ends_with_refused_sends),
 	KUNIT_CASE(a_link_that_takes_nothing_is_given_up),
 	KUNIT_CASE(both_modes_complete_side_by_side),
 	{}

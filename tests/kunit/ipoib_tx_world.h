@@ -29,12 +29,21 @@ static struct ib_cq *fake_create_cq(struct ib_device *ca, ib_comp_handler comp,
 #define RING	8U
 #define QUEUES	4U
 
+/* What a HCA that refuses says of the first request that it has not taken */
+enum telling {
+	TELLS,
+	TELLS_NOTHING,
+	TELLS_NULL,
+};
+
 /* What the HCA has been given and what it will say. */
 static struct {
 	struct ib_cq cq;
 	struct ib_cq link_cq;	/* of connections */
 	struct ib_cq *wc_cq;	/* whose completions are due */
 	struct ib_qp qps[IPOIB_TXQ_MAX + 1];	/* the last is that of a connection */
+	enum ib_qp_state state[IPOIB_TXQ_MAX + 1];
+	u32 astray;		/* calls for a queue pair that sends nothing */
 	u32 queues;		/* that the HCA gives */
 	u32 ring_max;		/* requests that a send queue has at most; 0: no limit */
 	u64 posted[64];		/* wr_id, in order */
@@ -46,7 +55,9 @@ static struct {
 	u32 calls;
 	u32 unlocked;		/* calls without the transmit queue's lock */
 	int refuse_from;	/* requests accepted in a call, or -1 for all */
+	bool refuse_on;		/* once it has refused, it accepts nothing */
 	int refuse_error;
+	enum telling telling;
 	struct ib_wc wc[16];
 	int wcs;
 	u32 restarts;
@@ -71,13 +82,17 @@ static int fake_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
 	int accepted = 0, i;
 
 	hca.calls++;
+	hca.astray += hca.state[queue] != IB_QPS_RTS;
 #ifdef CONFIG_LOCKDEP
 	hca.unlocked += queue < IPOIB_TXQ_MAX &&
 			!lockdep_is_held(&netdev_get_tx_queue(world->intf->dev, queue)->_xmit_lock);
 #endif
 	for (; wr; wr = wr->next) {
 		if (accepted++ == hca.refuse_from) {
-			*bad = wr;
+			if (hca.telling != TELLS_NOTHING)
+				*bad = hca.telling == TELLS ? wr : NULL;
+			if (hca.refuse_on)
+				hca.refuse_from = 0;
 			return hca.refuse_error;
 		}
 		if (hca.posts == ARRAY_SIZE(hca.posted))
@@ -110,6 +125,7 @@ static int fake_req_notify_cq(struct ib_cq *cq, enum ib_cq_notify_flags flags)
 	return 0;
 }
 
+#ifndef WORLD_REAL_QP
 struct ib_qp *ipoib_qp_make(struct ipoib_intf *intf, const struct ipoib_txq *txq,
 			    const struct ipoib_rxq *rxq)
 {
@@ -123,6 +139,7 @@ struct ib_qp *ipoib_qp_make(struct ipoib_intf *intf, const struct ipoib_txq *txq
 	qp->qp_num = 0x800 + txq->index;
 	return qp;
 }
+#endif
 
 void ipoib_flush(struct ipoib_intf *intf, enum ipoib_flush level)
 {
@@ -203,6 +220,8 @@ static int setup(struct kunit *test)
 	hca.refuse_error = -ENOMEM;
 	hca.queues = QUEUES;
 	hca.wc_cq = &hca.cq;
+	for (i = 0; i < ARRAY_SIZE(hca.state); i++)
+		hca.state[i] = IB_QPS_RTS;
 	intf = world->intf;
 	world->ca->num_comp_vectors = 1;
 	world->ca->ops.post_send = fake_post_send;
@@ -255,6 +274,7 @@ static void teardown(struct kunit *test)
 	for (i = 0; i < QUEUES; i++)
 		KUNIT_EXPECT_EQ(test, intf->txq[i].head, intf->txq[i].tail);
 	KUNIT_EXPECT_EQ(test, hca.unlocked, 0U);
+	KUNIT_EXPECT_EQ(test, hca.astray, 0U);
 	list_for_each_entry_safe(dest, next, &intf->dest_list, all) {
 		ipoib_dest_unlink(intf, dest);
 		kfree_rcu(dest, rcu);
@@ -342,6 +362,32 @@ static inline void complete_by(u16 queue, u64 wr_id, enum ib_wc_status status)
 static inline void complete_one(u64 wr_id, enum ib_wc_status status)
 {
 	complete_by(0, wr_id, status);
+}
+
+/* So many packets, one list: their destination gets its handle behind them. */
+static __maybe_unused void send_list(struct kunit *test, u16 queue, u32 n, u32 packets)
+{
+	struct ipoib_dest *dest = find(n);
+
+	if (dest)
+		ipoib_dest_clear_ah(world->intf, dest);
+	while (packets--)
+		KUNIT_ASSERT_TRUE(test, send_by(test, queue, n, 100));
+	resolved(test, n);
+}
+
+/* Control posts again, so often, what a HCA refuses that has done so for a while. */
+static __maybe_unused void retry_refused(struct ipoib_refused *refused, u32 times,
+					 unsigned long ago)
+{
+	struct delayed_work *work = &world->intf->refused_work;
+
+	while (times--) {
+		cancel_delayed_work_sync(work);
+		refused->since = jiffies - ago;
+		world_hurry(work);
+	}
+	cancel_delayed_work_sync(work);
 }
 
 static inline u32 in_ring(void)

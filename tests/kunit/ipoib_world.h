@@ -226,6 +226,7 @@ static int world_create(struct kunit *test)
 		intf->txq[i].intf = intf;
 		intf->txq[i].index = i;
 		intf->txq[i].size = 64;
+		intf->txq[i].running = true;
 	}
 	intf->group_mtu = IPOIB_UD_MTU(2048);
 	err = ipoib_dest_table_init(intf);
