@@ -5,14 +5,21 @@
  * buffer, and are posted again, with what follows in the same queue, at its next poll, and at
  * the latest by control after REFUSED_DELAY, should nothing follow.
  *
- * Of a queue of which nothing has been taken for REFUSED_MAX, or that is refused for another
- * reason, nobody knows what the HCA has: it is given up, which for a connection means that it
- * is broken, and for the interface that its queue pairs start afresh.
+ * A queue is given up when nothing of it has been taken for REFUSED_TIME and REFUSED_TIMES in a
+ * row: time alone would give up on a busy machine after two refusals, and their number alone on a
+ * busy queue after a few microseconds. So is one that is refused for another reason, for nobody
+ * knows what the HCA has of it. For a connection that means that it is broken, and for the
+ * interface that its queue pairs start afresh. The shared receive queue of connections is never
+ * given up: nothing makes another one while there are connections.
+ *
+ * An HCA that takes nothing in the state that a queue pair is in may not say at which request it
+ * has failed (rdmavt), or say NULL: then it is the first.
  */
 #include "ipoib.h"
 
 #define REFUSED_DELAY	(HZ / 100)
-#define REFUSED_MAX	HZ
+#define REFUSED_TIME	HZ
+#define REFUSED_TIMES	32
 
 static void refused_work(struct work_struct *work)
 {
@@ -49,6 +56,17 @@ void ipoib_refused_stop(struct ipoib_intf *intf)
 }
 
 /**
+ * ipoib_refused_retry - have control post again what the HCA has refused, should nothing follow
+ * @intf: interface
+ *
+ * Context: any.
+ */
+void ipoib_refused_retry(struct ipoib_intf *intf)
+{
+	queue_delayed_work(intf->wq, &intf->refused_work, max(REFUSED_DELAY, 1));
+}
+
+/**
  * ipoib_refused - the HCA has refused part of a list
  * @intf: interface
  * @refused: of the queue that the list was for
@@ -63,15 +81,18 @@ bool ipoib_refused(struct ipoib_intf *intf, struct ipoib_refused *refused, bool 
 		   bool some)
 {
 	atomic64_inc(send ? &intf->sends_refused : &intf->receives_refused);
-	if (some || !refused->none)
+	if (some)
+		refused->none = 0;
+	if (!refused->none)
 		refused->since = jiffies;
-	refused->none = !some;
-	if (err == -ENOMEM && time_before_eq(jiffies, refused->since + REFUSED_MAX)) {
-		queue_delayed_work(intf->wq, &intf->refused_work, max(REFUSED_DELAY, 1));
+	refused->none += !some;
+	if (err == -ENOMEM && (refused->none < REFUSED_TIMES ||
+			       time_before_eq(jiffies, refused->since + REFUSED_TIME))) {
+		ipoib_refused_retry(intf);
 		return true;
 	}
 	/* The next time counts from then on. */
-	refused->none = false;
+	refused->none = 0;
 	if (net_ratelimit())
 		netdev_warn(intf->dev, "the HCA refused a %s: error %d\n",
 			    send ? "send" : "receive", err);

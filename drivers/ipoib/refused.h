@@ -14,18 +14,19 @@ struct ipoib_txq;
 
 /**
  * struct ipoib_refused - whether the HCA takes the requests of a queue
- * @since: jiffies of the first list of which it has taken nothing, with @none
- * @none: of the newest list it has taken nothing
+ * @none: of so many lists in a row, the newest the last, it has taken nothing
+ * @since: jiffies of the first of them
  *
  * Belongs to whoever posts to the queue.
  */
 struct ipoib_refused {
+	u32 none;
 	unsigned long since;
-	bool none;
 };
 
 void ipoib_refused_init(struct ipoib_intf *intf);
 void ipoib_refused_stop(struct ipoib_intf *intf);
+void ipoib_refused_retry(struct ipoib_intf *intf);
 bool ipoib_refused(struct ipoib_intf *intf, struct ipoib_refused *refused, bool send, int err,
 		   bool some);
 
@@ -34,13 +35,13 @@ void ipoib_tx_post_refused(struct ipoib_txq *txq);
 void ipoib_rx_post_refused(struct ipoib_rxq *rxq);
 
 /**
- * ipoib_taken - the HCA has taken a list as a whole
+ * ipoib_taken - the HCA has taken a list as a whole, or has nothing any more
  * @refused: of the queue
  */
 static inline void ipoib_taken(struct ipoib_refused *refused)
 {
 	if (unlikely(refused->none))
-		refused->none = false;
+		refused->none = 0;
 }
 
 #endif /* IPOIB_REFUSED_H */

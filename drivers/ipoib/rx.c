@@ -439,6 +439,7 @@ void ipoib_rxq_empty(struct ipoib_rxq *rxq)
 	rxq->posted = 0;
 	rxq->refill = 0;
 	rxq->waiting = IPOIB_NO_SLOT;
+	ipoib_taken(&rxq->refused);
 }
 
 static void rx_init_requests(struct ipoib_rxq *rxq, u32 lkey)

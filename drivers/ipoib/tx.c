@@ -591,5 +591,5 @@ void ipoib_txq_reclaim(struct ipoib_txq *txq)
 		tx_complete(txq, txq->head - 1, false, 0);
 	txq->posted = txq->head;
 	txq->awaited = txq->head;
-	txq->refused.none = false;
+	ipoib_taken(&txq->refused);
 }

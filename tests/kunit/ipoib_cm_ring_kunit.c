@@ -331,15 +331,19 @@ static void a_link_ends_with_refused_sends(struct kunit *test)
 	kfree_skb(first);
 }
 
-/* A connection that takes nothing for a second is broken, as is one that fails. */
+/*
+ * A connection that takes nothing for a second, however often, is broken, as is one that fails.
+ */
 static void a_link_that_takes_nothing_is_given_up(struct kunit *test)
 {
 	push(test, 0);
 	hca.refuse_from = 0;
 	doorbell(0);
+	retry_refused(&peer.link.refused, 3, 2 * HZ);
 	KUNIT_EXPECT_TRUE(test, ipoib_cm_tx_usable(&peer.link));
-	peer.link.refused.since -= 2 * HZ;
-	world_hurry(&world->intf->refused_work);
+	retry_refused(&peer.link.refused, 1000, 0);
+	KUNIT_EXPECT_TRUE(test, ipoib_cm_tx_usable(&peer.link));
+	retry_refused(&peer.link.refused, 1, 2 * HZ);
 	KUNIT_EXPECT_FALSE(test, ipoib_cm_tx_usable(&peer.link));
 	KUNIT_EXPECT_EQ(test, peer.notes, 1U);
 	peer.link.broken = false;

@@ -174,7 +174,10 @@ static void refused_requests_wait_for_nobody(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hca.restarts, 0U);
 }
 
-/* A HCA that takes nothing for a second has to start afresh; one that takes some need not. */
+/*
+ * A HCA that takes nothing for a second, however often, has to start afresh; one that takes some
+ * need not.
+ */
 static void a_queue_that_takes_nothing_is_given_up(struct kunit *test)
 {
 	struct ipoib_txq *txq = &world->intf->txq[0];
@@ -183,16 +186,18 @@ static void a_queue_that_takes_nothing_is_given_up(struct kunit *test)
 	hca.refuse_from = 0;
 	KUNIT_ASSERT_TRUE(test, send_to(test, 1, 100));
 	KUNIT_ASSERT_TRUE(test, send_to(test, 1, 100));
+	retry_refused(&txq->refused, 3, 2 * HZ);	/* by a control that is late itself */
 	KUNIT_EXPECT_EQ(test, hca.restarts, 0U);
-	txq->refused.since -= 2 * HZ;
+	retry_refused(&txq->refused, 1000, 0);		/* by many packets that follow */
+	KUNIT_EXPECT_EQ(test, hca.restarts, 0U);
 	hca.refuse_from = 1;
-	world_hurry(&world->intf->refused_work);
+	retry_refused(&txq->refused, 1, 2 * HZ);
 	KUNIT_EXPECT_EQ(test, hca.restarts, 0U);
 	KUNIT_EXPECT_EQ(test, hca.posts, 1U);
 	hca.refuse_from = 0;
-	world_hurry(&world->intf->refused_work);
-	txq->refused.since -= 2 * HZ;
-	world_hurry(&world->intf->refused_work);
+	retry_refused(&txq->refused, 3, 2 * HZ);
+	KUNIT_EXPECT_EQ(test, hca.restarts, 0U);
+	retry_refused(&txq->refused, 50, 2 * HZ);
 	KUNIT_EXPECT_EQ(test, hca.restarts, 1U);
 	KUNIT_EXPECT_EQ(test, in_ring(), 1U);
 	KUNIT_EXPECT_EQ(test, done(&txq->drops.errors), 1ULL);
