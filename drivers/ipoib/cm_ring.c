@@ -59,21 +59,23 @@ static void ring_break(struct ipoib_cm_tx *link)
 
 static void ring_post(struct ipoib_cm_tx *link)
 {
-	const struct ib_send_wr *bad = NULL;
+	const struct ib_send_wr *first, *bad;
 	bool some;
 	int err;
 
 	if (link->posted == link->head)
 		return;
 	ring_slot(link, link->head - 1)->wr.wr.send_flags = IB_SEND_SIGNALED;
-	err = ib_post_send(link->qp, &ring_slot(link, link->posted)->wr.wr,
-			   &bad);
+	first = &ring_slot(link, link->posted)->wr.wr;
+	bad = first;
+	err = ib_post_send(link->qp, first, &bad);
 	if (likely(!err)) {
 		ipoib_taken(&link->refused);
 		WRITE_ONCE(link->posted, link->head);
 		WRITE_ONCE(link->awaited, link->head);
 		return;
 	}
+	bad = bad ?: first;
 	some = (u32)bad->wr_id != link->posted;
 	WRITE_ONCE(link->posted, (u32)bad->wr_id);
 	/* What is given up is completed when the link has ended. */

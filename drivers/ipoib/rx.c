@@ -76,6 +76,7 @@ static void rx_post_batch(struct ipoib_rxq *rxq)
 	if (likely(!err)) {
 		ipoib_taken(&rxq->refused);
 	} else {
+		bad = bad ?: rxq->wr;
 		taken = bad - rxq->wr;
 		rx_refused(rxq, bad, err);
 	}

@@ -216,15 +216,17 @@ static void tx_refused(struct ipoib_txq *txq, const struct ib_send_wr *bad, int 
  */
 void ipoib_tx_doorbell(struct ipoib_txq *txq)
 {
-	const struct ib_send_wr *bad = NULL;
+	const struct ib_send_wr *first, *bad;
 	int err;
 
 	if (txq->posted == txq->head)
 		return;
 	tx_slot(txq, txq->head - 1)->wr.wr.send_flags |= IB_SEND_SIGNALED;
-	err = ib_post_send(txq->qp, &tx_slot(txq, txq->posted)->wr.wr, &bad);
+	first = &tx_slot(txq, txq->posted)->wr.wr;
+	bad = first;
+	err = ib_post_send(txq->qp, first, &bad);
 	if (unlikely(err)) {
-		tx_refused(txq, bad, err);
+		tx_refused(txq, bad ?: first, err);
 		return;
 	}
 	ipoib_taken(&txq->refused);

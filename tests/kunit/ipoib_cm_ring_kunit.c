@@ -299,6 +299,27 @@ static void refused_sends_are_posted_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic64_read(&world->intf->sends_refused), 4LL);
 }
 
+/* Each is posted once, from the first one on. */
+static void refusals_that_name_no_request(struct kunit *test)
+{
+	u32 i;
+
+	for (hca.telling = TELLS_NOTHING; hca.telling <= TELLS_NULL; hca.telling++) {
+		hca.posts = 0;
+		for (i = 0; i < 3; i++)
+			push(test, 0);
+		hca.refuse_from = 0;
+		doorbell(0);
+		hca.refuse_from = -1;
+		KUNIT_EXPECT_EQ(test, peer.link.head - peer.link.posted, 3U);
+		world_hurry(&world->intf->refused_work);
+		KUNIT_ASSERT_EQ(test, hca.posts, 3U);
+		complete_link(peer.link.head - 1);
+		KUNIT_EXPECT_EQ(test, atomic_read(&peer.cm.in_flight), 0);
+	}
+	KUNIT_EXPECT_TRUE(test, ipoib_cm_tx_usable(&peer.link));
+}
+
 /*
  * All queues have stopped for want of room, and what they wait for has been refused: when the
  * link ends, none of it is posted, each is freed once, and the queues are woken.
@@ -400,6 +421,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(queues_that_come_do_not_overrun_the_ring),
 	KUNIT_CASE(a_refused_packet_rings_the_doorbell),
 	KUNIT_CASE(refused_sends_are_posted_again),
+	KUNIT_CASE(refusals_that_name_no_request),
 	KUNIT_CASE(a_link_ends_with_refused_sends),
 	KUNIT_CASE(a_link_that_takes_nothing_is_given_up),
 	KUNIT_CASE(both_modes_complete_side_by_side),

@@ -107,6 +107,23 @@ static void a_restart_begins_to_count(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, posted(), RING);
 }
 
+/* Some HCAs do not say which request they have refused: the first one then. */
+static void refusals_that_name_no_request(struct kunit *test)
+{
+	for (hca.telling = TELLS_NOTHING; hca.telling <= TELLS_NULL; hca.telling++) {
+		hca.refuse_from = 0;
+		arrive(hca.telling, ETH_P_IP, 60);
+		complete_one();
+		KUNIT_EXPECT_EQ(test, world->intf->rxq.posted, RING - 1);
+		KUNIT_EXPECT_EQ(test, posted(), RING - 1);
+		hca.refuse_from = -1;
+		post_again();
+		KUNIT_EXPECT_EQ(test, world->intf->rxq.posted, RING);
+		KUNIT_EXPECT_EQ(test, posted(), RING);
+	}
+	KUNIT_EXPECT_EQ(test, hca.restarts, 0U);
+}
+
 static void refused_buffer_restarts(struct kunit *test)
 {
 	hca.refuse_from = 0;
@@ -123,6 +140,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_ring_that_has_run_dry_is_filled),
 	KUNIT_CASE(a_queue_that_takes_nothing_restarts),
 	KUNIT_CASE(a_restart_begins_to_count),
+	KUNIT_CASE(refusals_that_name_no_request),
 	KUNIT_CASE(refused_buffer_restarts),
 	{}
 };

@@ -174,6 +174,35 @@ static void refused_requests_wait_for_nobody(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hca.restarts, 0U);
 }
 
+/* Some HCAs do not say which request they have refused: the first one then. */
+static void refusals_that_name_no_request(struct kunit *test)
+{
+	struct ipoib_txq *txq = &world->intf->txq[0];
+	u32 i;
+
+	for (hca.telling = TELLS_NOTHING; hca.telling <= TELLS_NULL; hca.telling++) {
+		hca.posts = 0;
+		hca.refuse_from = 0;
+		send_list(test, 0, 1, 3);
+		KUNIT_EXPECT_EQ(test, in_ring(), 3U);
+		hca.refuse_from = -1;
+		world_hurry(&world->intf->refused_work);
+		KUNIT_ASSERT_EQ(test, hca.posts, 3U);
+		for (i = 0; i < 3; i++)
+			KUNIT_EXPECT_EQ(test, hca.posted[i], (u64)(txq->head - 3 + i));
+		complete_one(hca.posted[2], IB_WC_SUCCESS);
+		KUNIT_EXPECT_EQ(test, in_ring(), 0U);
+		hca.refuse_from = 0;
+		hca.refuse_error = -EINVAL;	/* for good: nothing is left */
+		send_list(test, 0, 1, 2);
+		KUNIT_EXPECT_EQ(test, in_ring(), 0U);
+		hca.refuse_error = -ENOMEM;
+	}
+	KUNIT_EXPECT_EQ(test, hca.restarts, 2U);
+	KUNIT_EXPECT_EQ(test, done(&txq->drops.errors), 4ULL);
+	hca.refuse_from = -1;
+}
+
 /*
  * A HCA that takes nothing for a second, however often, has to start afresh; one that takes some
  * need not.
@@ -488,6 +517,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(flushed_send_restarts),
 	KUNIT_CASE(refused_requests_are_posted_again),
 	KUNIT_CASE(refused_requests_wait_for_nobody),
+	KUNIT_CASE(refusals_that_name_no_request),
 	KUNIT_CASE(a_queue_that_takes_nothing_is_given_up),
 	KUNIT_CASE(refused_requests_are_taken_back),
 	KUNIT_CASE(full_ring_stops_the_queue),
