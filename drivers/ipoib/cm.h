@@ -19,6 +19,7 @@
 #ifndef IPOIB_CM_H
 #define IPOIB_CM_H
 
+#include <linux/llist.h>
 #include <rdma/ib_cm.h>
 
 #include "cm_conn.h"
@@ -137,7 +138,7 @@ struct ipoib_conn {
  * struct ipoib_cm_rx_slot - one receive buffer
  * @pages: from the page pool
  * @dma: where the HCA finds each of them
- * @next: number of the next one that the HCA has refused; as ipoib_cm_rx_bufs.refused
+ * @next: number of the next one that the HCA has refused; as ipoib_cm_rx_bufs.waiting
  */
 struct ipoib_cm_rx_slot {
 	struct page *pages[DIV_ROUND_UP(IPOIB_CM_FRAME_MAX, PAGE_SIZE)];
@@ -154,14 +155,20 @@ struct ipoib_cm_rx_slot {
  * @pool: their pages, or NULL while there are none
  * @slots: @size buffers; lives with @pool
  * @size: how many
- * @refused: number of the first that the HCA has refused, or IPOIB_NO_SLOT; written by whoever
- *	posts them, read anywhere
+ * @waiting: number of the first that the HCA has refused, or IPOIB_NO_SLOT; owned by whoever
+ *	posts them: receive NAPI, or a command before the queue pair receives
+ * @wait: link in ipoib_cm_rxq.waiting, from when NAPI posts them, while there are any
+ * @refused: whether the HCA takes them; as @waiting
+ * @qp: queue pair whose own they are, or NULL if they are shared; valid while it receives
  */
 struct ipoib_cm_rx_bufs {
 	struct page_pool *pool;
 	struct ipoib_cm_rx_slot *slots;
 	u32 size;
-	u32 refused;
+	u32 waiting;
+	struct llist_node wait;
+	struct ipoib_refused refused;
+	struct ib_qp *qp;
 };
 
 /**
@@ -184,8 +191,9 @@ struct ipoib_cm_rx_bufs {
  * @wr: work requests of one refill; owned by @napi
  * @sge: their pieces
  * @refill: number of entries of @wr in use
- * @refused: whether the HCA takes them; owned by @napi
- * @refill_qp: queue pair that they are for, or NULL for @srq
+ * @refill_bufs: whose buffers they are
+ * @waiting: ipoib_cm_rx_bufs of which the HCA has refused some, for @napi to post again; added by
+ *	@napi, and by commands
  * @wc: completions being handled; owned by @napi
  */
 struct ipoib_cm_rxq {
@@ -205,8 +213,8 @@ struct ipoib_cm_rxq {
 	struct ib_recv_wr wr[IPOIB_POLL_BATCH];
 	struct ib_sge sge[IPOIB_POLL_BATCH][IPOIB_CM_RX_SGE];
 	unsigned int refill;
-	struct ipoib_refused refused;
-	struct ib_qp *refill_qp;
+	struct ipoib_cm_rx_bufs *refill_bufs;
+	struct llist_head waiting;
 	struct ib_wc wc[IPOIB_POLL_BATCH];
 };
 
@@ -338,8 +346,9 @@ void ipoib_cm_rx_used(struct ipoib_cm_rx *rx);
 bool ipoib_cm_rx_partial(const struct ipoib_cm_rx *rx);
 void ipoib_cm_rx_drained(struct ipoib_cm_rx *rx);
 struct ipoib_cm_rx_bufs *ipoib_cm_rx_bufs(struct ipoib_cm_rx *rx);
+bool ipoib_cm_rx_receives(const struct ipoib_cm_rx *rx);
 void ipoib_cm_rx_returned(struct ipoib_cm_rx *rx);
-void ipoib_cm_rx_given(struct ipoib_cm_rx *rx);
+void ipoib_cm_rx_failed(struct ipoib_cm_rx *rx);
 
 /* cm_rxq.c */
 #define IPOIB_CM_RX_DRAIN	U64_MAX
@@ -353,9 +362,6 @@ static inline bool ipoib_cm_shared(const struct ib_device_attr *attrs)
 	return attrs->max_srq > 0 && attrs->max_srq_sge > 0;
 }
 
-/* cm_post.c */
-void ipoib_cm_post_tick(struct ipoib_cm_rxq *rxq);
-
 int ipoib_cm_rxq_create(struct ipoib_cm *cm);
 void ipoib_cm_rxq_destroy(struct ipoib_cm *cm);
 int ipoib_cm_rxq_fill(struct ipoib_cm_rxq *rxq);
@@ -366,5 +372,11 @@ int ipoib_cm_rxq_post_part(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx_bufs *bu
 void ipoib_cm_rxq_skip_gone(struct ipoib_cm_rxq *rxq, const struct ib_qp *gone);
 void ipoib_cm_rxq_unpart(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx_bufs *bufs);
 u32 ipoib_cm_rxq_frame_max(const struct ipoib_cm_rxq *rxq);
+
+/* cm_post.c */
+void ipoib_cm_post_tick(struct ipoib_cm_rxq *rxq);
+void ipoib_cm_post_ready(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx_bufs *bufs);
+void ipoib_cm_post_forget(struct ipoib_cm_rxq *rxq, const struct ipoib_cm_rx_bufs *bufs);
+void ipoib_cm_post_stop(struct ipoib_cm_rxq *rxq);
 
 #endif /* IPOIB_CM_H */

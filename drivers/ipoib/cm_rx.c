@@ -63,18 +63,30 @@ struct ipoib_cm_rx_bufs *ipoib_cm_rx_bufs(struct ipoib_cm_rx *rx)
 }
 
 /**
- * ipoib_cm_rx_given - one that has come back is posted again
- * @rx: connection with buffers of its own
+ * ipoib_cm_rx_receives - are buffers to be posted, also those that the HCA has refused before
+ * @rx: connection
  *
- * Context: receive NAPI.
+ * Context: any. Return: true until it ends.
  */
-void ipoib_cm_rx_given(struct ipoib_cm_rx *rx)
+bool ipoib_cm_rx_receives(const struct ipoib_cm_rx *rx)
 {
-	WRITE_ONCE(rx->held, rx->held + 1);
+	return READ_ONCE(rx->state) <= IPOIB_CM_RX_LIVE;
 }
 
 /**
- * ipoib_cm_rx_returned - a buffer has come back from a queue pair that has failed, or refuses it
+ * ipoib_cm_rx_failed - the HCA refuses its buffers for good
+ * @rx: connection, which is to end
+ *
+ * Context: receive NAPI.
+ */
+void ipoib_cm_rx_failed(struct ipoib_cm_rx *rx)
+{
+	ipoib_cm_note(&rx->item, IPOIB_CM_RX_ENDED);
+}
+
+/**
+ * ipoib_cm_rx_returned - a buffer has come back from a queue pair that has failed, or will not
+ *	be posted to it any more
  * @rx: connection with buffers of its own
  *
  * Context: receive NAPI.
@@ -493,5 +505,5 @@ void ipoib_cm_rx_stop(struct ipoib_cm *cm)
 	}
 	ipoib_cq_discard(cm->rxq.cq, cm->rxq.wc);
 	ipoib_cm_rxq_empty(&cm->rxq);
-	cm->rxq.refill = 0;
+	ipoib_cm_post_stop(&cm->rxq);
 }

@@ -51,8 +51,8 @@ enum ipoib_cm_rx_state {
  * @psn: the first it receives; as @pkey_index
  * @partial: the peer may leave checksums to us; constant
  * @bufs: its own receive buffers, where they are not shared; control
- * @held: of those, with the HCA; set by a command before the queue pair receives,
- *	then receive NAPI
+ * @held: of those, with the HCA, or waiting for it to take them; set by a command before the
+ *	queue pair receives, then receive NAPI
  * @used: jiffies of the newest message; control, then receive NAPI; read anywhere
  * @deadline: jiffies by which the state has to change; control
  * @rcu: for freeing behind NAPI

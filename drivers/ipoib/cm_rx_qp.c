@@ -139,20 +139,21 @@ static int rx_fill(struct ipoib_cm *cm)
 /* A queue pair that receives, or none. */
 static int rx_make_qp(struct ipoib_cm_rx *rx)
 {
-	int err = rx_create_qp(rx), taken = 0;
+	struct ipoib_cm_rxq *rxq = &rx->cm->rxq;
+	int err = rx_create_qp(rx);
 
 	if (err)
 		return err;
+	rx->held = rx->bufs.size;
 	err = rx_set_state(rx, IB_QPS_INIT);
 	if (!err)
-		taken = ipoib_cm_rxq_post_part(&rx->cm->rxq, &rx->bufs, rx->qp);
-	if (taken < 0)
-		err = taken;
-	rx->held = taken;
+		err = ipoib_cm_rxq_post_part(rxq, &rx->bufs, rx->qp);
 	if (!err)
 		err = rx_set_state(rx, IB_QPS_RTR);
-	if (!err)
+	if (!err) {
+		ipoib_cm_post_ready(rxq, &rx->bufs);
 		return 0;
+	}
 	/* It has no completions. */
 	ib_destroy_qp(rx->qp);
 	rx->qp = NULL;
@@ -216,6 +217,7 @@ void ipoib_cm_rx_drop_qp(struct ipoib_cm_rx *rx)
 	ipoib_cm_rx_napi_off(cm);
 	ib_destroy_qp(rx->qp);
 	ipoib_cm_rxq_skip_gone(&cm->rxq, rx->qp);
+	ipoib_cm_post_forget(&cm->rxq, &rx->bufs);
 	rx->qp = NULL;
 	ipoib_cm_rx_napi_on(cm);
 }

@@ -222,15 +222,10 @@ static void rxq_completion(struct ipoib_cm_rxq *rxq, const struct ib_wc *wc)
 	} else if (wc->status != IB_WC_WR_FLUSH_ERR) {
 		ipoib_count_error(&rxq->count);
 	}
-	if (rxq->shared) {
-		ipoib_cm_post(rxq, bufs, wc->wr_id, NULL);
-	} else if (unlikely(wc->status != IB_WC_SUCCESS)) {
+	if (rxq->shared || likely(wc->status == IB_WC_SUCCESS))
+		ipoib_cm_post(rxq, bufs, wc->wr_id);
+	else
 		ipoib_cm_rx_returned(rx);
-	} else {
-		ipoib_cm_post(rxq, bufs, wc->wr_id, wc->qp);
-		if (unlikely(bufs->refused != IPOIB_NO_SLOT))
-			ipoib_cm_post_refused(rxq, bufs, wc->qp);
-	}
 }
 
 /**
@@ -258,7 +253,7 @@ void ipoib_cm_rxq_skip_gone(struct ipoib_cm_rxq *rxq, const struct ib_qp *gone)
 			if (wc->qp != gone)
 				rxq_completion(rxq, wc);
 			else if (rxq->shared && wc->wr_id != IPOIB_CM_RX_DRAIN)
-				ipoib_cm_post(rxq, &rxq->bufs, wc->wr_id, NULL);
+				ipoib_cm_post(rxq, &rxq->bufs, wc->wr_id);
 		}
 		ipoib_cm_post_batch(rxq);
 	}
@@ -272,8 +267,8 @@ static int rxq_poll(struct napi_struct *napi, int budget)
 	int done = 0, n, i;
 
 	rcu_read_lock();
-	if (unlikely(rxq->bufs.refused != IPOIB_NO_SLOT))
-		ipoib_cm_post_refused(rxq, &rxq->bufs, NULL);
+	if (unlikely(!llist_empty(&rxq->waiting)))
+		ipoib_cm_post_waiting(rxq);
 	do {
 		n = ib_poll_cq(rxq->cq, min(budget - done, IPOIB_POLL_BATCH),
 			       rxq->wc);
@@ -322,7 +317,6 @@ static void rxq_free_bufs(const struct ipoib_cm_rxq *rxq,
 				rxq_free_page(rxq, bufs->pool, &bufs->slots[i], k);
 	page_pool_destroy(bufs->pool);
 	bufs->pool = NULL;
-	WRITE_ONCE(bufs->refused, IPOIB_NO_SLOT);
 	kvfree(bufs->slots);
 }
 
@@ -344,7 +338,8 @@ static int rxq_alloc_bufs(const struct ipoib_cm_rxq *rxq,
 	}
 	bufs->pool = pool;
 	bufs->size = size;
-	WRITE_ONCE(bufs->refused, IPOIB_NO_SLOT);
+	bufs->waiting = IPOIB_NO_SLOT;
+	ipoib_taken(&bufs->refused);
 	local_bh_disable();
 	for (i = 0; i < size && ok; i++)
 		ok = rxq_replace(rxq, pool, &bufs->slots[i], rxq->sges);
@@ -379,7 +374,7 @@ int ipoib_cm_rxq_fill(struct ipoib_cm_rxq *rxq)
 	}
 	local_bh_disable();
 	for (i = 0; i < rxq->size; i++)
-		ipoib_cm_post(rxq, &rxq->bufs, i, NULL);
+		ipoib_cm_post(rxq, &rxq->bufs, i);
 	ipoib_cm_post_batch(rxq);
 	local_bh_enable();
 	return 0;
@@ -397,6 +392,7 @@ void ipoib_cm_rxq_empty(struct ipoib_cm_rxq *rxq)
 		return;
 	ib_destroy_srq(rxq->srq);
 	rxq->srq = NULL;
+	ipoib_cm_post_forget(rxq, &rxq->bufs);
 	rxq_free_bufs(rxq, &rxq->bufs);
 }
 
@@ -428,18 +424,20 @@ int ipoib_cm_rxq_part(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx_bufs *bufs)
  * @bufs: of the connection; none if the buffers are shared
  * @qp: in INIT
  *
+ * What the HCA refuses, all but one at most, waits for ipoib_cm_post_ready().
+ *
  * Context: command.
- * Return: how many the HCA has taken, of which it may refuse all but one, or what it says.
+ * Return: 0 or what the HCA says.
  */
 int ipoib_cm_rxq_post_part(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx_bufs *bufs,
 			   struct ib_qp *qp)
 {
 	struct ib_sge sge[IPOIB_CM_RX_SGE];
 	struct ib_recv_wr wr = { .sg_list = sge, .num_sge = rxq->sges };
-	struct ipoib_refused refused = {};
 	int err = 0, taken = 0, k;
 	u32 i;
 
+	bufs->qp = qp;
 	for (i = 0; i < bufs->size; i++) {
 		for (k = 0; k < rxq->sges; k++)
 			sge[k] = (struct ib_sge) {
@@ -451,12 +449,12 @@ int ipoib_cm_rxq_post_part(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx_bufs *bu
 		err = ib_post_recv(qp, &wr, NULL);
 		if (!err)
 			taken++;
-		else if (ipoib_refused(rxq->cm->intf, &refused, false, err, taken))
+		else if (ipoib_refused(rxq->cm->intf, &bufs->refused, false, err, taken))
 			ipoib_cm_post_wait(bufs, i);
 		else
 			return err;
 	}
-	return taken ?: err;
+	return taken ? 0 : err;
 }
 
 /**
@@ -511,7 +509,8 @@ int ipoib_cm_rxq_create(struct ipoib_cm *cm)
 	};
 
 	rxq->cm = cm;
-	rxq->bufs.refused = IPOIB_NO_SLOT;
+	rxq->bufs.waiting = IPOIB_NO_SLOT;
+	init_llist_head(&rxq->waiting);
 	u64_stats_init(&rxq->count.sync);
 	rxq_divide(rxq, &ca->attrs);
 	/* One more for the request that ends a connection. */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * A world of connections on a HCA that is a fake: the driver's own set-ups in both directions,
- * with verbs and a CM that note what they are asked for.
+ * with verbs and a CM that note what they are asked for. With WORLD_REAL_RXQ it has the driver's
+ * receive queue, for which the suite fakes what that asks for, and readies the HCA by
+ * world_ready_rxq(); else none.
  */
 #ifndef IPOIB_CM_VERBS_WORLD_H
 #define IPOIB_CM_VERBS_WORLD_H
@@ -13,7 +15,7 @@
 
 static struct ib_cq *fake_create_cq(const struct ib_cq_init_attr *attr);
 static struct ib_qp *fake_create_qp(const struct ib_qp_init_attr *init);
-static int fake_modify_qp(const struct ib_qp_attr *attr, int mask);
+static int fake_modify_qp(struct ib_qp *qp, const struct ib_qp_attr *attr, int mask);
 static struct ib_cm_id *fake_create_cm_id(ib_cm_handler handler, void *context);
 static int fake_init_qp_attr(struct ib_qp_attr *attr, int *mask);
 static void fake_destroy(const void *what, atomic_t *count);
@@ -22,10 +24,10 @@ static void agree(struct ib_cm_id *id);
 static void tell(u32 *counter);
 
 #undef ib_create_cq
-#define ib_create_cq(ca, handler, event, context, attr) fake_create_cq(attr)
+#define ib_create_cq(ca, handler, event, context, attr) ((void)(handler), fake_create_cq(attr))
 #define ib_destroy_cq(cq) kfree(cq)
 #define ib_create_qp(pd, init) fake_create_qp(init)
-#define ib_modify_qp(qp, attr, mask) fake_modify_qp(attr, mask)
+#define ib_modify_qp(qp, attr, mask) fake_modify_qp(qp, attr, mask)
 #define ib_destroy_qp(qp) fake_destroy(qp, &hca.qps)
 #define ib_create_cm_id(ca, handler, context) fake_create_cm_id(handler, context)
 #define ib_destroy_cm_id(id) fake_destroy(id, &hca.ids)
@@ -44,6 +46,18 @@ static void tell(u32 *counter);
 #define LIMIT		(20 * HZ)
 /* The last one, where a search finds it last */
 #define PKEY_INDEX	(PKEYS - 1)
+
+/**
+ * struct fake_qp - a queue pair
+ * @qp: what the driver sees; first, so that freeing one frees the other
+ * @has: its receive buffers that the HCA has, by number
+ * @in_error: it has failed
+ */
+struct fake_qp {
+	struct ib_qp qp;
+	unsigned long has;
+	bool in_error;
+};
 
 static struct {
 	u32 queries;		/* of entries of the table */
@@ -99,14 +113,20 @@ static void tell(u32 *counter)
 
 static struct ib_cq *fake_create_cq(const struct ib_cq_init_attr *attr)
 {
-	return kzalloc(sizeof(struct ib_cq), GFP_KERNEL);
+	struct ib_cq *cq = kzalloc(sizeof(*cq), GFP_KERNEL);
+
+	if (!cq)
+		return ERR_PTR(-ENOMEM);
+	cq->device = world->ca;
+	cq->cqe = attr->cqe;
+	return cq;
 }
 
 static struct ib_qp *fake_create_qp(const struct ib_qp_init_attr *init)
 {
-	struct ib_qp *qp = kzalloc(sizeof(*qp), GFP_KERNEL);
+	struct fake_qp *fake = kzalloc(sizeof(*fake), GFP_KERNEL);
 
-	if (!qp)
+	if (!fake)
 		return ERR_PTR(-ENOMEM);
 	if (READ_ONCE(hca.slow)) {
 		atomic_inc(&hca.waiting);
@@ -114,9 +134,9 @@ static struct ib_qp *fake_create_qp(const struct ib_qp_init_attr *init)
 		atomic_dec(&hca.waiting);
 	}
 	atomic_inc(&hca.qps);
-	qp->qp_num = QPN + 1;
-	qp->qp_context = init->qp_context;
-	return qp;
+	fake->qp.qp_num = QPN + 1;
+	fake->qp.qp_context = init->qp_context;
+	return &fake->qp;
 }
 
 static void fake_destroy(const void *what, atomic_t *count)
@@ -138,10 +158,12 @@ static int fake_init_qp_attr(struct ib_qp_attr *attr, int *mask)
 	return 0;
 }
 
-static int fake_modify_qp(const struct ib_qp_attr *attr, int mask)
+static int fake_modify_qp(struct ib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	if (attr->qp_state == hca.refuse_state)
 		return -EIO;
+	if (mask & IB_QP_STATE)
+		container_of(qp, struct fake_qp, qp)->in_error = attr->qp_state == IB_QPS_ERR;
 	if (mask & IB_QP_TIMEOUT)
 		hca.timeout = attr->timeout;
 	if (mask & IB_QP_RNR_RETRY)
@@ -183,6 +205,7 @@ static int fake_query_pkey(struct ib_device *ca, u32 port, u16 index, u16 *pkey)
 	return 0;
 }
 
+#ifndef WORLD_REAL_RXQ
 static int fake_poll(struct napi_struct *napi, int budget)
 {
 	napi_complete(napi);
@@ -203,6 +226,18 @@ void ipoib_cm_rxq_destroy(struct ipoib_cm *cm)
 }
 
 void ipoib_cm_post_tick(struct ipoib_cm_rxq *rxq)
+{
+}
+
+void ipoib_cm_post_ready(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx_bufs *bufs)
+{
+}
+
+void ipoib_cm_post_forget(struct ipoib_cm_rxq *rxq, const struct ipoib_cm_rx_bufs *bufs)
+{
+}
+
+void ipoib_cm_post_stop(struct ipoib_cm_rxq *rxq)
 {
 }
 
@@ -234,13 +269,14 @@ void ipoib_cm_rxq_skip_gone(struct ipoib_cm_rxq *rxq, const struct ib_qp *gone)
 {
 }
 
-void ipoib_cq_discard(struct ib_cq *cq, struct ib_wc *wc)
-{
-}
-
 u32 ipoib_cm_rxq_frame_max(const struct ipoib_cm_rxq *rxq)
 {
 	return IPOIB_CM_FRAME_MAX;
+}
+#endif
+
+void ipoib_cq_discard(struct ib_cq *cq, struct ib_wc *wc)
+{
 }
 
 bool ipoib_cm_tx_usable(const struct ipoib_cm_tx *link)
@@ -337,6 +373,10 @@ static int setup(struct kunit *test)
 	world->intf->pkey_index = PKEY_INDEX;
 	world->intf->running = true;
 	world->intf->connected = true;
+#ifdef WORLD_REAL_RXQ
+	ipoib_refused_init(world->intf);
+	world_ready_rxq(ca);
+#endif
 	err = ipoib_cm_create(world->intf);
 	if (err)
 		return err;
@@ -419,7 +459,7 @@ static void agree(struct ib_cm_id *id)
 }
 
 /* Send a packet to the peer and have it agree to a connection. */
-static struct ipoib_conn *connect(struct kunit *test)
+static __maybe_unused struct ipoib_conn *connect(struct kunit *test)
 {
 	u32 reqs = hca.reqs;
 
