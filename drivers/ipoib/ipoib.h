@@ -127,18 +127,18 @@ struct ipoib_txq {
  * struct ipoib_rx_slot - one receive buffer
  * @page: from the page pool, or NULL
  * @offset: of the buffer in @page [bytes]
+ * @next: number of the next one that the HCA has refused; owned by NAPI
  * @dma: address of the buffer
  * @head: area for GRH and encapsulation; constant
  * @head_dma: address of @head; constant
- * @next: number of the next one that the HCA has refused; owned by NAPI
  */
 struct ipoib_rx_slot {
 	struct page *page;
 	unsigned int offset;
+	u32 next;
 	u64 dma;
 	void *head;
 	u64 head_dma;
-	u32 next;
 };
 
 /**
