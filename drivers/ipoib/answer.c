@@ -4,10 +4,14 @@
  * its place, may be wrong, and an HCA that is given a LID that no port has, or a rate that there
  * is not, does with it what it likes.
  *
- * A wrong answer is counted, and said with the first field that is wrong. It tells nothing of
- * what was asked for: what is known stays in use, and the SA is asked again as if it had been
- * silent.
+ * An answer that cannot be used is counted, and said with the first field that is wrong. It tells
+ * nothing of what was asked for: what is known stays in use, and the SA is asked again as if it
+ * had been silent. Whatever can be used is: of a field that nothing here depends on, no value is
+ * wrong, and a rate that there is not, or not yet, is that of the port. That is counted, too, as
+ * are GIDs in another form than was asked for.
  */
+#include <rdma/opa_addr.h>
+
 #include "answer.h"
 
 /* IBA 15.2.5.16: 2.5 Gb/s to 1600 Gb/s, whether or not this kernel has a name for it. */
@@ -28,10 +32,13 @@ struct wrong {
 	u32 value;
 };
 
-/* Those of Omni-Path have more bits, and groups elsewhere (RDMA_CORE_CAP_OPA_AH). */
+/*
+ * Those of Omni-Path have more bits, and groups elsewhere (RDMA_CORE_CAP_OPA_AH). If they have more
+ * than fit here, the LID is 0, and the one to send to is in the GID.
+ */
 static bool lid_is_of_port(const struct ipoib_intf *intf, u32 lid)
 {
-	return lid && (lid < LID_MCAST_FIRST || rdma_cap_opa_ah(intf->ca, intf->port));
+	return (lid && lid < LID_MCAST_FIRST) || rdma_cap_opa_ah(intf->ca, intf->port);
 }
 
 static bool lid_is_of_group(const struct ipoib_intf *intf, u16 lid)
@@ -50,6 +57,14 @@ static bool rate_exists(u8 rate)
 	return rate >= RATE_FIRST && rate <= RATE_LAST;
 }
 
+/* A port has a GID with each prefix of its subnet, and one more in which is its LID (Omni-Path). */
+static bool gid_is_of_port(const struct ipoib_intf *intf, const union ib_gid *got,
+			   const union ib_gid *gid)
+{
+	return got->global.interface_id == gid->global.interface_id ||
+	       (rdma_cap_opa_ah(intf->ca, intf->port) && ib_is_opa_gid(got));
+}
+
 static struct wrong check_path(const struct ipoib_intf *intf, struct sa_path_rec *rec)
 {
 	u32 dlid = be32_to_cpu(sa_path_get_dlid(rec));
@@ -58,39 +73,34 @@ static struct wrong check_path(const struct ipoib_intf *intf, struct sa_path_rec
 		return (struct wrong) { "DLID", dlid };
 	if (!mtu_exists(intf, rec->mtu))
 		return (struct wrong) { "MTU", rec->mtu };
-	if (!rate_exists(rec->rate))
-		return (struct wrong) { "Rate", rec->rate };
 	return (struct wrong) {};
 }
 
-static struct wrong check_member(const struct ipoib_intf *intf,
+/* Q_Key and MTU are those of the broadcast group, for all others (RFC 4391 section 6). */
+static struct wrong check_member(const struct ipoib_intf *intf, bool broadcast,
 				 const struct ib_sa_mcmember_rec *rec)
 {
 	u16 mlid = be16_to_cpu(rec->mlid);
 
 	if (!lid_is_of_group(intf, mlid))
 		return (struct wrong) { "MLID", mlid };
-	if (!rec->qkey)
+	if (broadcast && !rec->qkey)
 		return (struct wrong) { "Q_Key", 0 };
-	if (!mtu_exists(intf, rec->mtu))
+	if (broadcast && !mtu_exists(intf, rec->mtu))
 		return (struct wrong) { "MTU", rec->mtu };
-	if (!rate_exists(rec->rate))
-		return (struct wrong) { "Rate", rec->rate };
 	return (struct wrong) {};
 }
 
-/* @got: of which GID the record is */
+/* @got: of which GID the record is, if that is another one, or NULL */
 static int answer_check(struct ipoib_intf *intf, const char *what, const union ib_gid *gid,
 			const union ib_gid *got, struct wrong wrong, u64 *count)
 {
-	bool other = memcmp(got, gid, sizeof(*gid));
-
-	if (likely(!other && !wrong.name))
+	if (likely(!got && !wrong.name))
 		return 0;
 	ipoib_count(count, 1);
 	if (!net_ratelimit())
 		return IPOIB_ANSWER_WRONG;
-	if (other)
+	if (got)
 		netdev_warn(intf->dev, "the SA is wrong: asked for the %s of %pI6 it tells that of %pI6\n",
 			    what, gid->raw, got->raw);
 	else
@@ -100,32 +110,57 @@ static int answer_check(struct ipoib_intf *intf, const char *what, const union i
 }
 
 /**
+ * ipoib_answer_rate - rate that an HCA can be given
+ * @rate: in a record of the SA
+ *
+ * Return: the rate, or that of the port, if there is no such rate.
+ */
+u8 ipoib_answer_rate(u8 rate)
+{
+	return rate_exists(rate) ? rate : IB_RATE_PORT_CURRENT;
+}
+
+/**
  * ipoib_answer_path - may a path record be used
  * @intf: interface
  * @gid: port that was asked for
- * @rec: the answer
+ * @rec: the answer; with a rate that there is afterwards
  *
  * Context: control.
  * Return: 0 or IPOIB_ANSWER_WRONG.
  */
 int ipoib_answer_path(struct ipoib_intf *intf, const union ib_gid *gid, struct sa_path_rec *rec)
 {
-	return answer_check(intf, "path record", gid, &rec->dgid, check_path(intf, rec),
-			    &intf->stat_paths_wrong);
+	bool is_of_port = gid_is_of_port(intf, &rec->dgid, gid);
+	int err = answer_check(intf, "path record", gid, is_of_port ? NULL : &rec->dgid,
+			       check_path(intf, rec), &intf->stat_paths_wrong);
+
+	if (err)
+		return err;
+	if (memcmp(&rec->dgid, gid, sizeof(*gid)) || !rate_exists(rec->rate))
+		ipoib_count(&intf->stat_paths_odd, 1);
+	rec->rate = ipoib_answer_rate(rec->rate);
+	return 0;
 }
 
 /**
  * ipoib_answer_member - may the record of a membership be used
  * @intf: interface
  * @mgid: group that was asked for
- * @rec: the answer
+ * @broadcast: it is the broadcast group
+ * @rec: the answer; its rate is for ipoib_answer_rate()
  *
  * Context: control.
  * Return: 0 or IPOIB_ANSWER_WRONG.
  */
-int ipoib_answer_member(struct ipoib_intf *intf, const union ib_gid *mgid,
+int ipoib_answer_member(struct ipoib_intf *intf, const union ib_gid *mgid, bool broadcast,
 			const struct ib_sa_mcmember_rec *rec)
 {
-	return answer_check(intf, "membership", mgid, &rec->mgid, check_member(intf, rec),
-			    &intf->stat_joins_wrong);
+	bool other = memcmp(&rec->mgid, mgid, sizeof(*mgid));
+	int err = answer_check(intf, "membership", mgid, other ? &rec->mgid : NULL,
+			       check_member(intf, broadcast, rec), &intf->stat_joins_wrong);
+
+	if (!err && !rate_exists(rec->rate))
+		ipoib_count(&intf->stat_joins_odd, 1);
+	return err;
 }

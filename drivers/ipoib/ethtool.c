@@ -12,8 +12,10 @@ enum {
 	STAT_PATHS_ASKED,
 	STAT_PATHS_FRESH,
 	STAT_PATHS_WRONG,
+	STAT_PATHS_ODD,
 	STAT_JOINS,
 	STAT_JOINS_WRONG,
+	STAT_JOINS_ODD,
 	STAT_FLUSH_LIGHT,
 	STAT_FLUSH_NORMAL,
 	STAT_FLUSH_HEAVY,
@@ -45,8 +47,10 @@ static const char stat_names[STAT_COUNT][ETH_GSTRING_LEN] = {
 	[STAT_PATHS_ASKED] = "path_queries_under_way",
 	[STAT_PATHS_FRESH] = "paths_unknown",
 	[STAT_PATHS_WRONG] = "path_answers_wrong",
+	[STAT_PATHS_ODD] = "path_answers_odd",
 	[STAT_JOINS] = "multicast_joins",
 	[STAT_JOINS_WRONG] = "multicast_answers_wrong",
+	[STAT_JOINS_ODD] = "multicast_answers_odd",
 	[STAT_FLUSH_LIGHT] = "flush_light",
 	[STAT_FLUSH_NORMAL] = "flush_normal",
 	[STAT_FLUSH_HEAVY] = "flush_heavy",
@@ -327,8 +331,10 @@ static void get_stats(struct net_device *dev, struct ethtool_stats *stats,
 	data[STAT_PATHS_ASKED] = READ_ONCE(intf->path.asked);
 	data[STAT_PATHS_FRESH] = atomic_read(&intf->path.fresh);
 	data[STAT_PATHS_WRONG] = READ_ONCE(intf->stat_paths_wrong);
+	data[STAT_PATHS_ODD] = READ_ONCE(intf->stat_paths_odd);
 	data[STAT_JOINS] = READ_ONCE(intf->stat_joins);
 	data[STAT_JOINS_WRONG] = READ_ONCE(intf->stat_joins_wrong);
+	data[STAT_JOINS_ODD] = READ_ONCE(intf->stat_joins_odd);
 	for (i = 0; i < ARRAY_SIZE(intf->stat_flushes); i++)
 		data[STAT_FLUSH_LIGHT + i] = READ_ONCE(intf->stat_flushes[i]);
 	data[STAT_PENDING_BYTES] = atomic_read(&intf->pending_bytes);

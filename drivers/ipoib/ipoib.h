@@ -307,7 +307,9 @@ enum ipoib_flush {
  * @stat_path_queries: path records asked for; control
  * @stat_joins: joins asked for; control
  * @stat_paths_wrong: path records that the SA got wrong; control
+ * @stat_paths_odd: path records that were used although something in them is odd; control
  * @stat_joins_wrong: memberships that the SA got wrong; control
+ * @stat_joins_odd: memberships that were used although something in them is odd; control
  * @stat_flushes: by level; control
  * @stat_dests_refused: destinations not made; guarded by @dest_lock
  * @sends_refused: lists of sends that the HCA has not taken as a whole
@@ -389,7 +391,9 @@ struct ipoib_intf {
 	u64 stat_path_queries;
 	u64 stat_joins;
 	u64 stat_paths_wrong;
+	u64 stat_paths_odd;
 	u64 stat_joins_wrong;
+	u64 stat_joins_odd;
 	u64 stat_flushes[IPOIB_FLUSH_RESTART + 1];
 	u64 stat_dests_refused;
 	atomic64_t sends_refused;

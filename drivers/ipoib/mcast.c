@@ -322,7 +322,8 @@ static int mcast_accept(struct ipoib_mcast *mcast)
 	struct rdma_ah_attr attr = {};
 	int err;
 
-	err = ipoib_answer_member(intf, &mcast->dest.gid, &mcast->answer_rec);
+	err = ipoib_answer_member(intf, &mcast->dest.gid, mcast == intf->broadcast,
+				  &mcast->answer_rec);
 	if (err)
 		return err;
 	mcast->rec = mcast->answer_rec;
@@ -338,6 +339,7 @@ static int mcast_accept(struct ipoib_mcast *mcast)
 				       IB_GID_TYPE_IB, &attr);
 	if (err)
 		return err;
+	rdma_ah_set_static_rate(&attr, ipoib_answer_rate(mcast->rec.rate));
 	err = ipoib_dest_set_ah(intf, &mcast->dest, &attr);
 	rdma_destroy_ah_attr(&attr);
 	return err;

@@ -113,6 +113,7 @@ static int fake_detach(struct ipoib_intf *intf, union ib_gid *gid, u16 lid)
 static int fake_init_ah(struct ib_device *ca, u32 port, struct ib_sa_mcmember_rec *rec,
 			struct net_device *dev, enum ib_gid_type type, struct rdma_ah_attr *attr)
 {
+	rdma_ah_set_static_rate(attr, rec->rate);
 	return 0;
 }
 

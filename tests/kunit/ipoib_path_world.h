@@ -91,6 +91,7 @@ static void fake_cancel_query(int id, struct ib_sa_query *query)
 static int fake_init_ah_attr(struct ib_device *ca, u32 port, struct sa_path_rec *rec,
 			     struct rdma_ah_attr *attr, const struct ib_gid_attr *gid_attr)
 {
+	rdma_ah_set_static_rate(attr, rec->rate);
 	return sa.bad_record;
 }
 

@@ -41,6 +41,7 @@ static int fake_destroy_ah(struct ib_ah *ah, u32 flags);
  * @qp: queue pair
  * @handles: address handles that exist
  * @no_handles: the HCA refuses to make one
+ * @static_rate: of the newest
  * @ring: sends complete only when the suite moves the tail of the fake rings
  * @sent: packets that left through them
  * @order: the first four octets of each
@@ -55,6 +56,7 @@ struct world {
 	struct ib_qp qp;
 	u32 handles;
 	bool no_handles;
+	u8 static_rate;
 	bool ring;
 	u32 sent;
 	u32 order[64];
@@ -77,6 +79,7 @@ static struct ib_ah *fake_create_ah(struct ib_pd *pd, struct rdma_ah_attr *attr,
 	if (!ah)
 		return ERR_PTR(-ENOMEM);
 	world->handles++;
+	world->static_rate = rdma_ah_get_static_rate(attr);
 	return ah;
 }
 
