@@ -16,6 +16,8 @@
  * be in flight is said in join.c. A group ends with its last full member, of which a
  * non-member that sends to it is not told, and may come back under another LID: such
  * memberships are made again as often.
+ *
+ * A membership whose record is wrong (answer.c) stays one until the next attempt.
  */
 #include <linux/random.h>
 
@@ -25,6 +27,8 @@
 
 #define MCAST_BACKOFF_MAX	16	/* seconds */
 #define MCAST_PATIENCE	4	/* seconds of backoff to keep packets and handle */
+/* Until the kernel has left a group: before, it answers who joins with the record that it has. */
+#define MCAST_LEAVE_TIME	(HZ / 8)
 
 /* What a join without creating the group has to say. */
 #define MCAST_COMP_JOIN \
@@ -352,6 +356,24 @@ static bool mcast_is_loose(const struct ipoib_mcast *mcast)
 	       mcast->nonmember;
 }
 
+/*
+ * A membership has failed. One with a wrong answer is a membership all the same: until the next
+ * attempt, the subnet goes on to deliver what is sent to the group.
+ */
+static void mcast_give_back(struct ipoib_mcast *mcast, int status)
+{
+	if (status == IPOIB_ANSWER_WRONG)
+		mcast_set_state(mcast, IPOIB_MCAST_IDLE);
+	else
+		ipoib_mcast_leave(mcast);
+}
+
+/* Return: true if there is a membership that could not be used, for the next attempt to leave. */
+static bool mcast_is_kept(const struct ipoib_mcast *mcast)
+{
+	return mcast->state == IPOIB_MCAST_IDLE && mcast->sa;
+}
+
 static void mcast_take_answer(struct ipoib_mcast *mcast)
 {
 	int status;
@@ -372,7 +394,7 @@ static void mcast_take_answer(struct ipoib_mcast *mcast)
 	trace_ipoib_join(mcast->intf, &mcast->dest.gid, status,
 			 status ? 0 : be16_to_cpu(mcast->rec.mlid));
 	if (status) {
-		ipoib_mcast_leave(mcast);
+		mcast_give_back(mcast, status);
 		mcast_failed(mcast, status);
 		return;
 	}
@@ -447,7 +469,7 @@ void ipoib_mcast_restart(struct ipoib_intf *intf)
 		ipoib_dest_clear_ah(intf, &mcast->dest);
 		mcast->backoff = 1;
 		mcast->retry_at = jiffies;
-		if (mcast->state != IPOIB_MCAST_JOINED ||
+		if ((mcast->state != IPOIB_MCAST_JOINED && !mcast_is_kept(mcast)) ||
 		    intf->port_state == IB_PORT_ACTIVE)
 			ipoib_mcast_leave(mcast);
 	}
@@ -489,6 +511,12 @@ static bool mcast_join_due(struct ipoib_intf *intf, struct list_head *all)
 	struct ipoib_mcast *mcast;
 
 	while ((mcast = mcast_next_due(all))) {
+		if (mcast_is_kept(mcast)) {
+			/* First of two steps */
+			ipoib_mcast_leave(mcast);
+			mcast->retry_at = jiffies + MCAST_LEAVE_TIME;
+			continue;
+		}
 		if (!ipoib_join_begin(intf, mcast == intf->broadcast))
 			return true;
 		if (mcast_is_loose(mcast)) {

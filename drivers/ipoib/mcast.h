@@ -6,7 +6,7 @@
 
 /**
  * enum ipoib_mcast_state - how far a membership has come
- * @IPOIB_MCAST_IDLE: not a member; joins at ipoib_mcast.retry_at
+ * @IPOIB_MCAST_IDLE: not a member, or with a wrong record; joins at ipoib_mcast.retry_at
  * @IPOIB_MCAST_JOINING: the SA has been asked
  * @IPOIB_MCAST_JOINED: member
  */

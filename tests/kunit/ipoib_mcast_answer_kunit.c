@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * Memberships whose record is wrong in itself: none that cannot be used is, what is known stays,
- * and the SA is asked again. What is merely odd is used.
+ * and so does the membership, until the SA is asked again. What is merely odd is used.
  */
 #include "ipoib_mcast_world.h"
 
@@ -79,7 +79,8 @@ static void answer_spoilt(u32 number, void (*spoil)(struct ib_sa_mcmember_rec *r
 }
 
 /*
- * The group of join @number gets a wrong answer: nothing of it is used, and the SA is asked again.
+ * The group of join @number gets a wrong answer: nothing of it is used, but the membership stays
+ * until the next attempt, which leaves it, and asks once the kernel has, too.
  */
 static void expect_refused(struct kunit *test, struct ipoib_mcast *mcast, u32 number, u32 how)
 {
@@ -93,7 +94,10 @@ static void expect_refused(struct kunit *test, struct ipoib_mcast *mcast, u32 nu
 	KUNIT_EXPECT_EQ(test, world->intf->stat_joins_wrong, count + 1);
 	KUNIT_EXPECT_NULL(test, mcast->dest.ah);
 	KUNIT_EXPECT_EQ(test, port_joins.in_flight, 0U);
+	KUNIT_EXPECT_FALSE(test, sa.left[number]);
+	KUNIT_EXPECT_GT(test, skip_backoff(mcast), 0);
 	KUNIT_EXPECT_TRUE(test, sa.left[number]);
+	KUNIT_EXPECT_EQ(test, sa.joins, number + 1);
 	KUNIT_EXPECT_GT(test, skip_backoff(mcast), 0);
 }
 
@@ -171,11 +175,36 @@ static void wrong_answers_keep_the_handle(struct kunit *test)
 		answer_spoilt(n, wrong[n - 1], 0xC009);
 		KUNIT_EXPECT_NOT_NULL(test, broadcast->dest.ah);
 		KUNIT_EXPECT_EQ(test, sa.attached_lid, 0xC000);
-		skip_backoff(broadcast);
+		KUNIT_EXPECT_FALSE(test, sa.left[n]);	/* packets still come */
+		skip_leave_and_backoff(broadcast);
 	}
 	KUNIT_EXPECT_EQ(test, be16_to_cpu(broadcast->rec.mlid), 0xC000);
 	answer(n, 0, 0xC005);
 	KUNIT_EXPECT_EQ(test, sa.attached_lid, 0xC005);
+}
+
+/* The SA loses one that is kept: it is asked at once; the port goes down: it is not told. */
+static void a_kept_membership_is_lost(struct kunit *test)
+{
+	struct ipoib_intf *intf = world->intf;
+
+	answer_spoilt(0, no_qkey, 0xC000);
+	KUNIT_EXPECT_FALSE(test, sa.left[0]);
+	answer(0, -ENETRESET, 0);
+	KUNIT_EXPECT_TRUE(test, sa.left[0]);
+	KUNIT_ASSERT_EQ(test, sa.joins, 2U);
+	answer_spoilt(1, no_qkey, 0xC000);
+	intf->port_state = IB_PORT_DOWN;
+	ipoib_mcast_restart(intf);
+	world_settle();
+	KUNIT_EXPECT_FALSE(test, sa.left[1]);
+	intf->port_state = IB_PORT_ACTIVE;
+	ipoib_mcast_restart(intf);
+	world_settle();
+	KUNIT_EXPECT_TRUE(test, sa.left[1]);
+	KUNIT_ASSERT_EQ(test, sa.joins, 3U);
+	answer(2, 0, 0xC000);
+	KUNIT_EXPECT_EQ(test, (int)intf->broadcast->state, IPOIB_MCAST_JOINED);
 }
 
 /* A status counts, whatever comes with it. */
@@ -193,6 +222,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(what_others_need_not_have),
 	KUNIT_CASE(odd_answers),
 	KUNIT_CASE(wrong_answers_keep_the_handle),
+	KUNIT_CASE(a_kept_membership_is_lost),
 	KUNIT_CASE(a_refusal_with_a_record),
 	{}
 };

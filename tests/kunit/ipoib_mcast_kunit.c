@@ -93,7 +93,7 @@ static void groups_of_omni_path(struct kunit *test)
 	answer(0, 0, 0xC000);
 	KUNIT_EXPECT_NE(test, (int)intf->broadcast->state, IPOIB_MCAST_JOINED);
 	port->core_cap_flags = RDMA_CORE_PORT_INTEL_OPA;
-	skip_backoff(intf->broadcast);
+	skip_leave_and_backoff(intf->broadcast);
 	sa.members[1].rec.mtu = 7;
 	answer(1, 0, 0xC000);
 	KUNIT_EXPECT_EQ(test, (int)intf->broadcast->state, IPOIB_MCAST_JOINED);
@@ -364,8 +364,8 @@ static void broadcast_group_that_cannot_be_used(struct kunit *test)
 	sa.members[0].rec.mtu = 7;		/* reserved (IBA 15.2.5.17) */
 	answer(0, 0, 0xC000);
 	KUNIT_EXPECT_EQ(test, (int)broadcast->state, IPOIB_MCAST_IDLE);
+	skip_leave_and_backoff(broadcast);
 	KUNIT_EXPECT_TRUE(test, sa.left[0]);
-	skip_backoff(broadcast);
 	sa.members[1].rec.mtu = IB_MTU_2048;
 	sa.bad_attach = -ENOMEM;
 	answer(1, 0, 0xC000);

@@ -285,4 +285,14 @@ static int __maybe_unused skip_backoff(struct ipoib_mcast *mcast)
 	return due;
 }
 
+/* The same, twice, if there is a membership that is left first. */
+static void __maybe_unused skip_leave_and_backoff(struct ipoib_mcast *mcast)
+{
+	u32 joins = sa.joins;
+
+	skip_backoff(mcast);
+	if (sa.joins == joins)
+		skip_backoff(mcast);
+}
+
 #endif /* IPOIB_MCAST_WORLD_H */
