@@ -47,6 +47,21 @@ u32 sib_choice_seed(const struct sib_profile *profile)
 }
 
 /**
+ * sib_choice_refuses - may a queue pair refuse requests
+ * @profile: the HCA that it is like
+ * @type: of the queue pair
+ * @user: a process has it
+ *
+ * Those of ib_mad (SMI, GSI) and of processes have no second try.
+ *
+ * Return: true for a UD or RC queue pair of the kernel, on an HCA that refuses.
+ */
+bool sib_choice_refuses(const struct sib_profile *profile, enum ib_qp_type type, bool user)
+{
+	return profile->refuse && !user && (type == IB_QPT_UD || type == IB_QPT_RC);
+}
+
+/**
  * sib_choice_taken - how many requests a queue takes of a list
  * @c: of the device
  * @to: what kind of queue

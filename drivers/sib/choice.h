@@ -11,6 +11,7 @@
 #define SIB_CHOICE_H
 
 #include <linux/types.h>
+#include <rdma/ib_verbs.h>
 
 struct sib_profile;
 
@@ -37,6 +38,7 @@ struct sib_chooser {
 };
 
 u32 sib_choice_seed(const struct sib_profile *profile);
+bool sib_choice_refuses(const struct sib_profile *profile, enum ib_qp_type type, bool user);
 u32 sib_choice_taken(const struct sib_chooser *c, enum sib_post to, u32 n, u32 len);
 bool sib_choice_spurious(const struct sib_chooser *c, u32 n);
 bool sib_choice_unasked(const struct sib_chooser *c, u32 n);

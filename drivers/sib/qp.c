@@ -150,8 +150,7 @@ int sib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_ud
 	qp->lso = init->create_flags & IB_QP_CREATE_IPOIB_UD_LSO;
 	qp->block_own = init->create_flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK;
 	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
-	qp->refuses = dev->profile->refuse && !udata &&
-		      (init->qp_type == IB_QPT_UD || init->qp_type == IB_QPT_RC);
+	qp->refuses = sib_choice_refuses(dev->profile, init->qp_type, udata);
 	qp->attr.qp_state = IB_QPS_RESET;
 	qp->attr.path_mig_state = IB_MIG_MIGRATED;
 	err = queues_alloc(qp, &init->cap, udata);

@@ -94,7 +94,9 @@ void sib_srq_spoilt(struct sib_srq *srq)
 {
 }
 
-static struct world *make(struct kunit *test, const char *profile, u32 value)
+/* A device like that, whose queue pair may refuse what one of such a kind may. */
+static struct world *make_for(struct kunit *test, const char *profile, u32 value,
+			      enum ib_qp_type type, bool user)
 {
 	struct world *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
 
@@ -105,7 +107,7 @@ static struct world *make(struct kunit *test, const char *profile, u32 value)
 	w->qp.ibqp.device = &w->dev.ibdev;
 	w->qp.ibqp.qp_type = IB_QPT_UD;
 	w->qp.mem.kernel = true;
-	w->qp.refuses = w->dev.profile->refuse;
+	w->qp.refuses = sib_choice_refuses(w->dev.profile, type, user);
 	w->qp.attr.qp_state = IB_QPS_RTS;
 	w->ah.ibah.device = &w->dev.ibdev;
 	KUNIT_ASSERT_EQ(test, sib_ring_init(&w->qp.sq, NULL, LIST, 1, 0,
@@ -113,6 +115,11 @@ static struct world *make(struct kunit *test, const char *profile, u32 value)
 	KUNIT_ASSERT_EQ(test, sib_ring_init(&w->qp.rq.ring, NULL, LIST, 1, 0,
 					    sizeof(struct sib_rwqe)), 0);
 	return w;
+}
+
+static struct world *make(struct kunit *test, const char *profile, u32 value)
+{
+	return make_for(test, profile, value, IB_QPT_UD, false);
 }
 
 static void unmake(struct world *w)
@@ -237,29 +244,62 @@ static void by_count(struct kunit *test)
 	}
 }
 
-/* Other HCAs, and ib_mad's queue pairs, those of sib's netdev and of processes */
-static void spared(struct kunit *test)
+/* Other HCAs spare all; a hostile one ib_mad's queue pairs, and those of processes. */
+static void who_is_spared(struct kunit *test)
 {
+	static const struct {
+		const char *profile;
+		enum ib_qp_type type;
+		bool user;
+		bool refused;
+	} kinds[] = {
+		{ "hostile", IB_QPT_UD, false, true },
+		{ "hostile", IB_QPT_RC, false, true },
+		{ "hostile", IB_QPT_UD, true, false },
+		{ "hostile", IB_QPT_RC, true, false },
+		{ "hostile", IB_QPT_SMI, false, false },
+		{ "hostile", IB_QPT_GSI, false, false },
+		{ "hostile", IB_QPT_UC, false, false },
+		{ "mlx4", IB_QPT_UD, false, false },
+		{ "sib", IB_QPT_RC, false, false },
+	};
 	struct world *w;
-	u32 sends;
+	u32 sends, i;
 
-	for (sends = 0; sends < 2; sends++) {
-		w = make(test, "mlx4", 7);
-		post_lists(test, w, sends);
-		KUNIT_EXPECT_EQ(test, refusals(w), 0U);
-		unmake(w);
-		w = make(test, "hostile", 7);
-		w->qp.refuses = false;
-		post_lists(test, w, sends);
-		KUNIT_EXPECT_EQ(test, refusals(w), 0U);
-		unmake(w);
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		for (sends = 0; sends < 2; sends++) {
+			w = make_for(test, kinds[i].profile, 7, kinds[i].type, kinds[i].user);
+			post_lists(test, w, sends);
+			KUNIT_EXPECT_EQ_MSG(test, refusals(w) > 0, kinds[i].refused,
+					    "%s, kind %u", kinds[i].profile, i);
+			unmake(w);
+		}
 	}
+}
+
+/* Nor is a queue pair that spares its consumer looked at: it takes all, and counts nothing. */
+static void spared_by_itself(struct kunit *test)
+{
+	struct world *w = make(test, "hostile", 7);
+
+	post_lists(test, w, true);
+	KUNIT_EXPECT_GT(test, refusals(w), 0U);
+	KUNIT_EXPECT_EQ(test, w->qp.send_posts, LISTS);
+	memset(w->refused, 0, sizeof(w->refused));
+	w->qp.refuses = false;		/* as that of sib's netdev */
+	post_lists(test, w, true);
+	post_lists(test, w, false);
+	KUNIT_EXPECT_EQ(test, refusals(w), 0U);
+	KUNIT_EXPECT_EQ(test, w->qp.send_posts, LISTS);
+	KUNIT_EXPECT_EQ(test, w->qp.recv_posts, 0U);
+	unmake(w);
 }
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(at_any_position),
 	KUNIT_CASE(by_count),
-	KUNIT_CASE(spared),
+	KUNIT_CASE(who_is_spared),
+	KUNIT_CASE(spared_by_itself),
 	{}
 };
 
