@@ -391,16 +391,24 @@ class Lab:
         return [f"{host}: {item.kind}: {item.excerpt}" for host, log in logs.items()
                 for item in splat.scan(log)]
 
+    def logged(self, host):
+        """A host's kernel log since the last test began."""
+        return since_mark(self.out(host, "dmesg"))
+
     def dmesg_splats(self):
         """Splats in both kernel ring buffers since the last test began, as text."""
         logs = on_hosts(lambda host: self.out(host, "dmesg"))
         return [text for host, log in logs.items() for text in splats_since_mark(host, log)]
 
 
+def since_mark(log):
+    """A kernel log after its last mark; all of it if there is none."""
+    return log.rpartition(f"{MARK}start ")[2]
+
+
 def splats_since_mark(host, log):
     """Splats in a kernel log after its last mark, as text."""
-    return [f"{host}: {item.kind}: {item.excerpt}"
-            for item in splat.scan(log.rpartition(f"{MARK}start ")[2])]
+    return [f"{host}: {item.kind}: {item.excerpt}" for item in splat.scan(since_mark(log))]
 
 
 # One command that prints everything of a host's state, with few processes: a

@@ -161,7 +161,7 @@ def test_an_sa_that_is_wrong(lab, ib_fleet, seed):
             settles("renumber")
             wrong = counter(lab, "path_answers_wrong") - wrong_before
             assert wrong >= FEW * WRONG / 100 / 2, f"{wrong} wrong path records"
-            assert "the SA is wrong: " in lab.out("h1", "dmesg")
+            assert "the SA is wrong: " in lab.logged("h1")
             hosts.tell("right")
             hosts.tell("takeover")
             settles("takeover")

@@ -56,6 +56,15 @@ def test_splats_before_the_mark_belong_to_others():
     assert len(splats_since_mark("h1", old)) == 1, "no mark: everything counts"
 
 
+def test_what_was_logged_before_the_mark_belongs_to_others(monkeypatch):
+    lab = harness.Lab.__new__(harness.Lab)
+    said = "[    1.0] ib0: the SA is wrong: in the path record of fe80::1 it says DLID 0x0\n"
+    mark = f"[    2.0] {MARK}start test_x\n"
+    for log, is_found in ((said + mark, False), (said + mark + said, True), (said, True)):
+        monkeypatch.setattr(lab, "out", lambda host, *argv, log=log: log)
+        assert ("the SA is wrong: " in lab.logged("h1")) == is_found
+
+
 def test_config_names_and_arguments():
     assert str(Config("6.1")) == "6.1-ours-4096"
     assert str(Config("6.12", "ours", "intree", 2048)) == "6.12-ours+intree-2048"
