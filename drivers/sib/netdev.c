@@ -3,82 +3,36 @@
  * A netdev of the HCA's own for IPoIB (struct rdma_netdev), as HCAs have that accelerate it.
  * This one accelerates nothing: a UD queue pair sends and receives, one packet a request. It
  * is there to test drivers of IPoIB with, and only if ipoib_netdev or the HCA's profile asks
- * for it.
+ * for it. How many queues it has each way is the profile's to say.
  *
  * The driver of IPoIB calls all this: open, stop and what is told of groups one after
  * another, send under the transmit lock. As mlx5 does, it asks newer kernels to hold the
- * netdev's own lock around operations. Completions come in softirqs. While the netdev's queue
- * is stopped nothing may be sent, however many requests there still could be.
+ * netdev's own lock around operations. Completions come in softirqs. While a queue is stopped
+ * nothing may be sent through it, however many requests there still could be.
  */
 #include <linux/etherdevice.h>
 #include <linux/module.h>
 #include <rdma/ib_verbs.h>
 
+#include "netdev.h"
 #include "netdev_lock.h"
-#include "offload.h"
 #include "sib.h"
 
-#define NETDEV_RING	256
-#define NETDEV_GRH_LEN	40
-#define NETDEV_RX_LEN	(NETDEV_GRH_LEN + 4096)
-#define NETDEV_HWADDR	20	/* of IPoIB, which drivers expect before its header */
+/* mlx5 asks for transmit queues for so many classes of traffic, and uses those of one. */
+#define NETDEV_CLASSES	8
 
 static bool ipoib_netdev;
 module_param(ipoib_netdev, bool, 0644);
 MODULE_PARM_DESC(ipoib_netdev,
 		 "HCAs offer drivers of IPoIB a netdev with queues of their own, to test them (default: no)");
 
-/**
- * struct netdev_send - a send, in the packet's control block
- * @cqe: what its completion calls
- * @dma: address of the packet
- */
-struct netdev_send {
-	struct ib_cqe cqe;
-	u64 dma;
-};
+static ushort ipoib_netdev_queues;
+module_param(ipoib_netdev_queues, ushort, 0644);
+MODULE_PARM_DESC(ipoib_netdev_queues,
+		 "queues each way of that netdev (default: 0, as many as the HCA's profile says, or one)");
 
-/**
- * struct netdev_recv - a receive
- * @cqe: what its completion calls
- * @skb: packet to be
- * @dma: its address
- */
-struct netdev_recv {
-	struct ib_cqe cqe;
-	struct sk_buff *skb;
-	u64 dma;
-};
-
-/**
- * struct sib_netdev - private part of the netdev
- * @rn: what the driver of IPoIB sees; first
- * @dev: the netdev
- * @pd: protection domain, from ndo_init to ndo_uninit as the next three
- * @send_cq: completions of sends
- * @recv_cq: completions of receives
- * @qp: queue pair, whose number is in the hardware address
- * @pkey_index: to use when it is opened
- * @qkey: of the broadcast group
- * @sends: requests that have not completed
- * @recvs: likewise
- * @idle: woken when there is none of either any more
- * @recv: the receives
- */
-struct sib_netdev {
-	struct rdma_netdev rn;
-	struct net_device *dev;
-	struct ib_pd *pd;
-	struct ib_cq *send_cq;
-	struct ib_cq *recv_cq;
-	struct ib_qp *qp;
-	u16 pkey_index;
-	u32 qkey;
-	atomic_t sends;
-	atomic_t recvs;
-	wait_queue_head_t idle;
-	struct netdev_recv recv[NETDEV_RING];
-};
+/* All that are initialised, of all HCAs; rtnl. */
+static LIST_HEAD(netdevs);
 
 static int netdev_modify(struct sib_netdev *nd, enum ib_qp_state state)
 {
@@ -97,188 +51,13 @@ static int netdev_modify(struct sib_netdev *nd, enum ib_qp_state state)
 	return ib_modify_qp(nd->qp, &attr, mask);
 }
 
-static struct netdev_send *send_of(struct sk_buff *skb)
-{
-	BUILD_BUG_ON(sizeof(struct netdev_send) > sizeof(skb->cb));
-	return (struct netdev_send *)skb->cb;
-}
-
-static void netdev_send_done(struct ib_cq *cq, struct ib_wc *wc)
-{
-	struct netdev_send *send = container_of(wc->wr_cqe, struct netdev_send, cqe);
-	struct sk_buff *skb = container_of((void *)send, struct sk_buff, cb);
-	struct sib_netdev *nd = cq->cq_context;
-	struct net_device *dev = nd->dev;
-	int left;
-
-	ib_dma_unmap_single(nd->pd->device, send->dma, skb->len, DMA_TO_DEVICE);
-	if (wc->status == IB_WC_SUCCESS) {
-		dev->stats.tx_packets++;
-		dev->stats.tx_bytes += skb->len;
-	} else {
-		dev->stats.tx_errors++;
-	}
-	dev_kfree_skb_any(skb);
-	left = atomic_dec_return(&nd->sends);
-	if (left <= NETDEV_RING / 2 && netif_queue_stopped(dev) && wc->status == IB_WC_SUCCESS)
-		netif_wake_queue(dev);
-	if (!left)
-		wake_up(&nd->idle);
-}
-
-static int netdev_post_send(struct sib_netdev *nd, struct sk_buff *skb, struct ib_ah *ah, u32 qpn)
-{
-	struct netdev_send *send = send_of(skb);
-	struct ib_sge sge = { .length = skb->len, .lkey = nd->pd->local_dma_lkey };
-	struct ib_ud_wr wr = {
-		.wr.wr_cqe = &send->cqe,
-		.wr.sg_list = &sge,
-		.wr.num_sge = 1,
-		.wr.opcode = IB_WR_SEND,
-		.wr.send_flags = IB_SEND_SIGNALED,
-		.ah = ah,
-		.remote_qpn = qpn,
-		.remote_qkey = nd->qkey,
-	};
-	int err;
-
-	send->cqe.done = netdev_send_done;
-	send->dma = ib_dma_map_single(nd->pd->device, skb->data, skb->len, DMA_TO_DEVICE);
-	if (ib_dma_mapping_error(nd->pd->device, send->dma))
-		return -ENOMEM;
-	sge.addr = send->dma;
-	atomic_inc(&nd->sends);
-	err = ib_post_send(nd->qp, &wr.wr, NULL);
-	if (!err)
-		return 0;
-	atomic_dec(&nd->sends);
-	ib_dma_unmap_single(nd->pd->device, send->dma, skb->len, DMA_TO_DEVICE);
-	return err;
-}
-
-static int netdev_send(struct net_device *dev, struct sk_buff *skb, struct ib_ah *ah, u32 qpn)
-{
-	struct sib_netdev *nd = netdev_priv(dev);
-
-	/* Somebody sends into a queue that is stopped. */
-	WARN_ON_ONCE(atomic_read(&nd->sends) >= NETDEV_RING);
-	if (skb_linearize(skb) || netdev_post_send(nd, skb, ah, qpn)) {
-		dev->stats.tx_dropped++;
-		dev_kfree_skb_any(skb);
-		return NETDEV_TX_OK;
-	}
-	if (atomic_read(&nd->sends) < NETDEV_RING)
-		return NETDEV_TX_OK;
-	netif_stop_queue(dev);
-	/* The last completion may have come before that. */
-	smp_mb();
-	if (atomic_read(&nd->sends) <= NETDEV_RING / 2)
-		netif_start_queue(dev);
-	return NETDEV_TX_OK;
-}
-
-static bool netdev_is_own(const struct sib_netdev *nd, const struct ib_wc *wc)
-{
-	return wc->src_qp == nd->qp->qp_num &&
-	       wc->slid == READ_ONCE(to_sib(nd->pd->device)->port.sma.lid);
-}
-
-/* In the place of the GRH's end comes room for a hardware address. */
-static void netdev_deliver(struct sib_netdev *nd, struct sk_buff *skb, const struct ib_wc *wc)
-{
-	const struct ib_grh *grh = (const struct ib_grh *)skb->data;
-	struct net_device *dev = nd->dev;
-
-	skb_put(skb, wc->byte_len);
-	skb->pkt_type = PACKET_HOST;
-	if (wc->wc_flags & IB_WC_GRH && grh->dgid.raw[0] == 0xff)
-		skb->pkt_type = memcmp(&grh->dgid, dev->broadcast + 4, sizeof(grh->dgid)) ?
-				PACKET_MULTICAST : PACKET_BROADCAST;
-	skb_pull(skb, NETDEV_GRH_LEN);
-	skb->protocol = *(const __be16 *)skb->data;
-	skb_push(skb, NETDEV_HWADDR);
-	memset(skb->data, 0, NETDEV_HWADDR);
-	skb_reset_mac_header(skb);
-	skb_pull(skb, NETDEV_HWADDR + SIB_IPOIB_LEN);
-	dev->stats.rx_packets++;
-	dev->stats.rx_bytes += skb->len;
-	netif_receive_skb(skb);
-}
-
-static int netdev_post_recv(struct sib_netdev *nd, struct netdev_recv *recv)
-{
-	struct ib_sge sge = { .length = NETDEV_RX_LEN, .lkey = nd->pd->local_dma_lkey };
-	struct ib_recv_wr wr = { .wr_cqe = &recv->cqe, .sg_list = &sge, .num_sge = 1 };
-	int err;
-
-	recv->dma = ib_dma_map_single(nd->pd->device, recv->skb->data, NETDEV_RX_LEN,
-				      DMA_FROM_DEVICE);
-	if (ib_dma_mapping_error(nd->pd->device, recv->dma))
-		return -ENOMEM;
-	sge.addr = recv->dma;
-	atomic_inc(&nd->recvs);
-	err = ib_post_recv(nd->qp, &wr, NULL);
-	if (!err)
-		return 0;
-	atomic_dec(&nd->recvs);
-	ib_dma_unmap_single(nd->pd->device, recv->dma, NETDEV_RX_LEN, DMA_FROM_DEVICE);
-	return err;
-}
-
-static void netdev_recv_done(struct ib_cq *cq, struct ib_wc *wc)
-{
-	struct netdev_recv *recv = container_of(wc->wr_cqe, struct netdev_recv, cqe);
-	struct sib_netdev *nd = cq->cq_context;
-	struct sk_buff *skb = NULL;
-
-	ib_dma_unmap_single(nd->pd->device, recv->dma, NETDEV_RX_LEN, DMA_FROM_DEVICE);
-	if (wc->status == IB_WC_SUCCESS) {
-		if (wc->byte_len >= NETDEV_GRH_LEN + SIB_IPOIB_LEN && !netdev_is_own(nd, wc))
-			skb = netdev_alloc_skb(nd->dev, NETDEV_RX_LEN);
-		if (skb) {
-			swap(skb, recv->skb);
-			skb->dev = nd->dev;
-			netdev_deliver(nd, skb, wc);
-		} else {
-			nd->dev->stats.rx_dropped++;
-		}
-		netdev_post_recv(nd, recv);
-	}
-	if (atomic_dec_and_test(&nd->recvs))
-		wake_up(&nd->idle);
-}
-
-static void netdev_free_recvs(struct sib_netdev *nd)
-{
-	u32 i;
-
-	for (i = 0; i < NETDEV_RING; i++) {
-		kfree_skb(nd->recv[i].skb);
-		nd->recv[i].skb = NULL;
-	}
-}
-
 static void netdev_quiesce(struct sib_netdev *nd)
 {
 	netdev_modify(nd, IB_QPS_ERR);
 	wait_event(nd->idle, !atomic_read(&nd->sends) && !atomic_read(&nd->recvs));
 	netdev_modify(nd, IB_QPS_RESET);
-	netdev_free_recvs(nd);
-}
-
-static int netdev_fill(struct sib_netdev *nd)
-{
-	int err = 0;
-	u32 i;
-
-	for (i = 0; i < NETDEV_RING && !err; i++) {
-		struct netdev_recv *recv = &nd->recv[i];
-
-		recv->cqe.done = netdev_recv_done;
-		recv->skb = __netdev_alloc_skb(nd->dev, NETDEV_RX_LEN, GFP_KERNEL);
-		err = recv->skb ? netdev_post_recv(nd, recv) : -ENOMEM;
-	}
-	return err;
+	sib_netdev_free_sends(nd);
+	sib_netdev_free_recvs(nd);
 }
 
 static int netdev_open(struct net_device *dev)
@@ -290,20 +69,25 @@ static int netdev_open(struct net_device *dev)
 	err = netdev_modify(nd, IB_QPS_INIT);
 	if (err)
 		return err;
-	err = netdev_fill(nd);
+	err = sib_netdev_fill(nd);
 	if (!err)
 		err = netdev_modify(nd, IB_QPS_RTR);
 	if (!err)
 		err = netdev_modify(nd, IB_QPS_RTS);
 	if (err)
 		netdev_quiesce(nd);
+	else
+		WRITE_ONCE(nd->open, true);
 	return err;
 }
 
 static int netdev_stop(struct net_device *dev)
 {
+	struct sib_netdev *nd = netdev_priv(dev);
+
 	netdev_assert_locked_ops(dev);
-	netdev_quiesce(netdev_priv(dev));
+	WRITE_ONCE(nd->open, false);
+	netdev_quiesce(nd);
 	return 0;
 }
 
@@ -314,8 +98,8 @@ static int netdev_make_qp(struct sib_netdev *nd)
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.send_cq = nd->send_cq,
 		.recv_cq = nd->recv_cq,
-		.cap.max_send_wr = NETDEV_RING,
-		.cap.max_recv_wr = NETDEV_RING,
+		.cap.max_send_wr = nd->dev->real_num_tx_queues * NETDEV_SENDS,
+		.cap.max_recv_wr = NETDEV_RECVS,
 		.cap.max_send_sge = 1,
 		.cap.max_recv_sge = 1,
 	};
@@ -331,21 +115,58 @@ static int netdev_make_qp(struct sib_netdev *nd)
 	return 0;
 }
 
-static int netdev_init(struct net_device *dev)
+/* Return: the netdev of the HCA that @dev is, or NULL. */
+static struct sib_netdev *netdev_find(const struct ib_device *ibdev, const struct net_device *dev)
 {
-	struct sib_netdev *nd = netdev_priv(dev);
+	struct sib_netdev *nd;
+
+	list_for_each_entry(nd, &netdevs, list)
+		if (nd->dev == dev && nd->rn.hca == ibdev)
+			return nd;
+	return NULL;
+}
+
+/*
+ * As mlx5 does it: a child's parent is the netdev of its link's index in its own namespace, and
+ * the child has to have as many receive queues. (mlx5 takes for the parent whatever it finds.)
+ */
+static int netdev_find_root(struct sib_netdev *nd)
+{
+	struct net_device *dev = nd->dev;
+	int index = dev_get_iflink(dev);
+	struct sib_netdev *root = nd;
+
+	ASSERT_RTNL();
+	if (index != dev->ifindex)
+		root = netdev_find(nd->rn.hca, __dev_get_by_index(dev_net(dev), index));
+	if (!root) {
+		dev_warn(&nd->rn.hca->dev, "no netdev: the parent is not in its namespace\n");
+		return -EINVAL;
+	}
+	if (dev->num_rx_queues < root->dev->real_num_rx_queues) {
+		dev_warn(&nd->rn.hca->dev, "no netdev: %u receive queues, the parent has %u\n",
+			 dev->num_rx_queues, root->dev->real_num_rx_queues);
+		return -EINVAL;
+	}
+	nd->root = root;
+	return 0;
+}
+
+static int netdev_make_queues(struct sib_netdev *nd)
+{
+	u32 txqs = nd->dev->real_num_tx_queues;
 	struct ib_device *ibdev = nd->rn.hca;
 	int err;
 
-	nd->pd = ib_alloc_pd(ibdev, 0);
-	if (IS_ERR(nd->pd))
-		return PTR_ERR(nd->pd);
-	nd->send_cq = ib_alloc_cq(ibdev, nd, NETDEV_RING, 0, IB_POLL_SOFTIRQ);
+	nd->txq = kvcalloc(txqs, sizeof(*nd->txq), GFP_KERNEL);
+	if (!nd->txq)
+		return -ENOMEM;
+	nd->send_cq = ib_alloc_cq(ibdev, nd, txqs * NETDEV_SENDS, 0, IB_POLL_SOFTIRQ);
 	if (IS_ERR(nd->send_cq)) {
 		err = PTR_ERR(nd->send_cq);
-		goto err_pd;
+		goto err_txq;
 	}
-	nd->recv_cq = ib_alloc_cq(ibdev, nd, NETDEV_RING, 0, IB_POLL_SOFTIRQ);
+	nd->recv_cq = ib_alloc_cq(ibdev, nd, NETDEV_RECVS, 0, IB_POLL_SOFTIRQ);
 	if (IS_ERR(nd->recv_cq)) {
 		err = PTR_ERR(nd->recv_cq);
 		goto err_send_cq;
@@ -359,18 +180,40 @@ err_recv_cq:
 	ib_free_cq(nd->recv_cq);
 err_send_cq:
 	ib_free_cq(nd->send_cq);
-err_pd:
-	ib_dealloc_pd(nd->pd);
+err_txq:
+	kvfree(nd->txq);
 	return err;
+}
+
+static int netdev_init(struct net_device *dev)
+{
+	struct sib_netdev *nd = netdev_priv(dev);
+	int err = netdev_find_root(nd);
+
+	if (err)
+		return err;
+	nd->pd = ib_alloc_pd(nd->rn.hca, 0);
+	if (IS_ERR(nd->pd))
+		return PTR_ERR(nd->pd);
+	err = netdev_make_queues(nd);
+	if (err) {
+		ib_dealloc_pd(nd->pd);
+		return err;
+	}
+	list_add(&nd->list, &netdevs);
+	return 0;
 }
 
 static void netdev_uninit(struct net_device *dev)
 {
 	struct sib_netdev *nd = netdev_priv(dev);
 
+	ASSERT_RTNL();
+	list_del(&nd->list);
 	ib_destroy_qp(nd->qp);
 	ib_free_cq(nd->recv_cq);
 	ib_free_cq(nd->send_cq);
+	kvfree(nd->txq);
 	ib_dealloc_pd(nd->pd);
 }
 
@@ -415,11 +258,17 @@ static int netdev_detach_mcast(struct net_device *dev, struct ib_device *ibdev, 
 static int netdev_initialize(struct ib_device *ibdev, u32 port_num, struct net_device *dev,
 			     void *param)
 {
+	u16 queues = to_sib(ibdev)->netdev_queues;
 	struct sib_netdev *nd = netdev_priv(dev);
+	int err = netif_set_real_num_tx_queues(dev, queues);
 
+	if (!err)
+		err = netif_set_real_num_rx_queues(dev, queues);
+	if (err)
+		return err;
 	nd->rn.hca = ibdev;
 	nd->rn.port_num = port_num;
-	nd->rn.send = netdev_send;
+	nd->rn.send = sib_netdev_send;
 	nd->rn.set_id = netdev_set_id;
 	nd->rn.attach_mcast = netdev_attach_mcast;
 	nd->rn.detach_mcast = netdev_detach_mcast;
@@ -433,11 +282,13 @@ static int netdev_initialize(struct ib_device *ibdev, u32 port_num, struct net_d
 static int netdev_get_params(struct ib_device *ibdev, u32 port_num, enum rdma_netdev_t type,
 			     struct rdma_netdev_alloc_params *params)
 {
+	u16 queues = to_sib(ibdev)->netdev_queues;
+
 	if (type != RDMA_NETDEV_IPOIB)
 		return -EOPNOTSUPP;
 	params->sizeof_priv = sizeof(struct sib_netdev);
-	params->txqs = 1;
-	params->rxqs = 1;
+	params->txqs = queues * NETDEV_CLASSES;
+	params->rxqs = queues;
 	params->initialize_rdma_netdev = netdev_initialize;
 	return 0;
 }
@@ -452,6 +303,9 @@ static const struct ib_device_ops netdev_device_ops = {
  */
 void sib_netdev_offer(struct sib_dev *dev)
 {
+	u16 queues = READ_ONCE(ipoib_netdev_queues);
+
+	dev->netdev_queues = queues ?: dev->profile->netdev ?: 1;
 	if (READ_ONCE(ipoib_netdev) || dev->profile->netdev)
 		ib_set_device_ops(&dev->ibdev, &netdev_device_ops);
 }

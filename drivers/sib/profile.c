@@ -98,7 +98,7 @@ static const struct sib_profile profiles[] = {
 		.csum = true,
 		.lso = true,
 		.block_own = true,
-		.netdev = true,
+		.netdev = 8,
 		.cqe_pow2 = true,
 		.silent = true,
 	}, {

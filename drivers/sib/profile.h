@@ -52,7 +52,7 @@ enum sib_handler {
  * @strict_groups: a queue pair in RESET cannot be attached to a group, and a group has one MLID
  * @opa: the port says that it is one of Omni-Path: with its codes of MTUs, and addresses of its
  *	type (RDMA_CORE_CAP_OPA_MAD, RDMA_CORE_CAP_OPA_AH)
- * @netdev: offers drivers of IPoIB a netdev of its own
+ * @netdev: queues each way of the netdev that it offers drivers of IPoIB, 0 if it offers none
  * @cqe_pow2: a CQ has room for a power of two of completions, less one
  * @keep: completions of a queue pair that is destroyed or reset stay in its CQs
  * @silent: req_notify_cq never says that there are completions: it causes the event instead
@@ -82,12 +82,12 @@ struct sib_profile {
 	u8 mtu_cap;
 	u8 vectors;
 	u8 handler;
+	u8 netdev;
 	bool csum;
 	bool lso;
 	bool block_own;
 	bool strict_groups;
 	bool opa;
-	bool netdev;
 	bool cqe_pow2;
 	bool keep;
 	bool silent;

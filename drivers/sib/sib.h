@@ -281,6 +281,7 @@ struct sib_entry;
  * @mem: its memory regions
  * @limit: its objects
  * @profile: the HCA that it is like
+ * @netdev_queues: queues each way of the netdev that it offers drivers of IPoIB, if it does
  * @chooser: what it chooses where that leaves it open
  * @last_wqes: how often the end of a shared queue's use was told; guarded by port->lock
  * @fault: what is wrong with it
@@ -293,6 +294,7 @@ struct sib_dev {
 	struct sib_mem mem;
 	struct sib_limit limit;
 	const struct sib_profile *profile;
+	u16 netdev_queues;
 	struct sib_chooser chooser;
 	u32 last_wqes;
 	struct sib_fault fault;
