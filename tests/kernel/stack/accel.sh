@@ -77,6 +77,15 @@ exec {conn}>&-
 kill $SERVER
 wait $SERVER || true
 
+# The limit in octets would have the stack give one packet at a time.
+step "a packet that waits for its address keeps none that was sent before it"
+for file in /sys/class/net/ib0/queues/tx-*/byte_queue_limits/limit_min; do
+	into "$file" 100000
+done
+tc qdisc replace dev ib0 root netem delay 50ms
+"$STACK/doorbell.py" ib0 n1 "$("${N[@]}" cat /sys/class/net/ib1/address)" || fail "a packet waits"
+tc qdisc delete dev ib0 root
+
 step "MTU"
 ip link set ib0 mtu 1500
 pings 10.0.0.2 4000
