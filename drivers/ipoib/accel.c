@@ -102,6 +102,36 @@ bool ipoib_accel_is_for(const struct net_device *dev, const struct ib_device *ca
 	return ((const struct rdma_netdev *)netdev_priv(dev))->hca == ca;
 }
 
+/*
+ * A child's packets come by its parent's queues, as with mlx5: without them it hears nothing,
+ * and must not look as if it did.
+ */
+static void accel_set_open(struct ipoib_intf *intf, bool open)
+{
+	struct ipoib_intf *child;
+
+	ASSERT_RTNL();
+	WRITE_ONCE(intf->accel->open, open);
+	list_for_each_entry(child, &intf->hca->intfs, list) {
+		if (child->parent != intf || !child->accel)
+			continue;
+		if (!open)
+			netif_carrier_off(child->dev);
+		ipoib_flush(child, IPOIB_FLUSH_LIGHT);
+	}
+}
+
+/**
+ * ipoib_accel_is_deaf - does the HCA receive nothing for an interface until its parent is open
+ * @intf: interface
+ *
+ * Context: any.
+ */
+bool ipoib_accel_is_deaf(const struct ipoib_intf *intf)
+{
+	return intf->accel && intf->parent && !READ_ONCE(intf->parent->accel->open);
+}
+
 static int accel_open_hca(struct ipoib_intf *intf)
 {
 	struct rdma_netdev *rn = accel_rn(intf);
@@ -119,7 +149,7 @@ static int accel_open_hca(struct ipoib_intf *intf)
 	err = accel->ops->ndo_open(intf->dev);
 	if (err)
 		return err;
-	accel->open = true;
+	accel_set_open(intf, true);
 	WRITE_ONCE(accel->index, index);
 	return 0;
 }
@@ -133,7 +163,7 @@ static void accel_close_hca(struct ipoib_intf *intf)
 	WRITE_ONCE(accel->index, ACCEL_NO_INDEX);
 	if (!accel->open)
 		return;
-	accel->open = false;
+	accel_set_open(intf, false);
 	accel->ops->ndo_stop(intf->dev);
 }
 
@@ -378,9 +408,8 @@ int ipoib_accel_open(struct net_device *dev)
 	struct ipoib_intf *intf = ipoib_priv(dev);
 	int err;
 
-	/* The HCA may share its parent's queues, as mlx5 does. */
-	if (intf->parent && !netif_running(intf->parent->dev))
-		netdev_info(dev, "%s is down: the HCA may receive nothing for this interface until it is up\n",
+	if (ipoib_accel_is_deaf(intf))
+		netdev_info(dev, "no carrier before the HCA has opened %s, by whose queues it receives for both\n",
 			    intf->parent->dev->name);
 	err = accel_open_hca(intf);
 	if (err)

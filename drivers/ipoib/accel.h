@@ -17,7 +17,7 @@ struct netlink_ext_ack;
  * @ops: operations of the HCA's netdev, called in our own; constant
  * @destructor: frees what the HCA's netdev has, or NULL; constant
  * @open: the HCA's ndo_open has been called, and its ndo_stop has not; guarded by rtnl,
- *	and written with the netdev's lock where the HCA asks for it
+ *	written with the netdev's lock where the HCA asks for it, read by children's control
  * @index: P_Key index that it is open with, or negative. Who holds rtnl gives it to
  *	control when there is none, control alone takes it back while the interface is up
  * @open_work: opens the HCA's netdev for control
@@ -42,6 +42,7 @@ bool ipoib_accel_is_for(const struct net_device *dev, const struct ib_device *ca
 int ipoib_accel_init(struct ipoib_intf *intf);
 void ipoib_accel_exit(struct ipoib_intf *intf);
 
+bool ipoib_accel_is_deaf(const struct ipoib_intf *intf);
 int ipoib_accel_open(struct net_device *dev);
 int ipoib_accel_stop(struct net_device *dev);
 netdev_tx_t ipoib_accel_start_xmit(struct sk_buff *skb, struct net_device *dev);

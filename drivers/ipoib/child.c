@@ -2,9 +2,9 @@
 /*
  * Children: interfaces on further partitions of a port. A child is an interface
  * like its parent, with a queue pair and a control queue of its own; it shares
- * nothing with the parent but the HCA and the port's limit of joins (join.c). It
- * goes up and down with the parent, can be up without it, and is never unregistered
- * later.
+ * nothing with the parent but the HCA, the port's limit of joins (join.c), and the queues
+ * of a HCA that accelerates them. It goes up and down with the parent, can be up without
+ * it, and is never unregistered later.
  *
  * Everything here runs with rtnl.
  */

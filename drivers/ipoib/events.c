@@ -5,6 +5,7 @@
  * The handler only notes the level and wakes the control queue; a port that has
  * gone down loses its carrier at once, whatever the queue is busy with.
  */
+#include "accel.h"
 #include "gid.h"
 #include "ipoib.h"
 #include "ipoib_trace.h"
@@ -32,7 +33,7 @@ void ipoib_flush(struct ipoib_intf *intf, enum ipoib_flush level)
 }
 
 /**
- * ipoib_carrier_update - carrier is an active port and the broadcast group
+ * ipoib_carrier_update - carrier is an active port, the broadcast group, and to hear it
  * @intf: interface
  *
  * Context: control.
@@ -40,7 +41,8 @@ void ipoib_flush(struct ipoib_intf *intf, enum ipoib_flush level)
 void ipoib_carrier_update(struct ipoib_intf *intf)
 {
 	if (intf->up && intf->running && intf->broadcast &&
-	    intf->broadcast->dest.ah && intf->port_state == IB_PORT_ACTIVE)
+	    intf->broadcast->dest.ah && intf->port_state == IB_PORT_ACTIVE &&
+	    !ipoib_accel_is_deaf(intf))
 		netif_carrier_on(intf->dev);
 	else
 		netif_carrier_off(intf->dev);

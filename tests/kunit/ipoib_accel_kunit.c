@@ -141,6 +141,52 @@ static void nothing_is_opened_behind_the_stop(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hca.opens, 1U);
 }
 
+/* Its packets come by the queues of its parent. */
+static void children_hear_with_their_parent(struct kunit *test)
+{
+	struct ipoib_intf *intf = world->intf, *child = kunit_kzalloc(test, sizeof(*child), GFP_KERNEL);
+	struct net_device *dev = alloc_etherdev(0);
+
+	KUNIT_ASSERT_NOT_NULL(test, child);
+	KUNIT_ASSERT_NOT_NULL(test, dev);
+	child->dev = dev;
+	child->accel = intf->accel;
+	child->parent = intf;
+	list_add(&child->list, &client.intfs);
+	KUNIT_EXPECT_FALSE(test, ipoib_accel_is_deaf(intf));
+	KUNIT_EXPECT_TRUE(test, ipoib_accel_is_deaf(child));
+	KUNIT_ASSERT_EQ(test, open_intf(), 0);
+	KUNIT_EXPECT_FALSE(test, ipoib_accel_is_deaf(child));
+	KUNIT_EXPECT_EQ(test, rest.flushed, (int)IPOIB_FLUSH_LIGHT);
+	netif_carrier_on(dev);
+	rest.flushed = -1;
+	close_intf();
+	KUNIT_EXPECT_TRUE(test, ipoib_accel_is_deaf(child));
+	KUNIT_EXPECT_FALSE(test, netif_carrier_ok(dev));
+	KUNIT_EXPECT_EQ(test, rest.flushed, (int)IPOIB_FLUSH_LIGHT);
+	list_del(&child->list);
+	free_netdev(dev);
+}
+
+static void child_with_queue_pairs_of_its_own(struct kunit *test)
+{
+	struct ipoib_intf *child = kunit_kzalloc(test, sizeof(*child), GFP_KERNEL);
+	struct net_device *dev = alloc_etherdev(0);
+
+	KUNIT_ASSERT_NOT_NULL(test, child);
+	KUNIT_ASSERT_NOT_NULL(test, dev);
+	child->dev = dev;
+	child->parent = world->intf;
+	list_add(&child->list, &client.intfs);
+	KUNIT_EXPECT_FALSE(test, ipoib_accel_is_deaf(child));
+	KUNIT_ASSERT_EQ(test, open_intf(), 0);
+	close_intf();
+	KUNIT_EXPECT_TRUE(test, netif_carrier_ok(dev));
+	KUNIT_EXPECT_EQ(test, rest.flushed, -1);
+	list_del(&child->list);
+	free_netdev(dev);
+}
+
 static void groups_with_their_keys(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, open_intf(), 0);
@@ -369,6 +415,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(p_key_that_moves),
 	KUNIT_CASE(p_key_that_goes),
 	KUNIT_CASE(nothing_is_opened_behind_the_stop),
+	KUNIT_CASE(children_hear_with_their_parent),
+	KUNIT_CASE(child_with_queue_pairs_of_its_own),
 	KUNIT_CASE(groups_with_their_keys),
 	KUNIT_CASE(another_q_key),
 	KUNIT_CASE(groups_after_a_restart),

@@ -372,6 +372,7 @@ static int accel_setup(struct kunit *test)
 	rest.pkey_index = 2;
 	rest.flushed = -1;
 	refcount_set(&client.users, 1);
+	INIT_LIST_HEAD(&client.intfs);
 	init_completion(&client.unused);
 	ipoib_rtnl_wq = alloc_workqueue("accel_kunit", WQ_PERCPU, 0);
 	world->ca->ops.rdma_netdev_get_params = hca_get_params;

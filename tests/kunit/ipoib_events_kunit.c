@@ -232,6 +232,18 @@ static void carrier_follows_the_port(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, netif_carrier_ok(world->intf->dev));
 }
 
+/* A child whose parent is down, with some HCAs. */
+static void no_carrier_for_what_hears_nothing(struct kunit *test)
+{
+	join_broadcast(test);
+	port.deaf = true;
+	happens(IB_EVENT_SM_CHANGE);
+	KUNIT_EXPECT_FALSE(test, netif_carrier_ok(world->intf->dev));
+	port.deaf = false;
+	happens(IB_EVENT_SM_CHANGE);
+	KUNIT_EXPECT_TRUE(test, netif_carrier_ok(world->intf->dev));
+}
+
 /*
  * An ARP packet that waits for the group must not leave when the port is back: the host's
  * address may be another interface's by then.
@@ -276,6 +288,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(start_that_fails_is_repeated),
 	KUNIT_CASE(gid_changes),
 	KUNIT_CASE(carrier_follows_the_port),
+	KUNIT_CASE(no_carrier_for_what_hears_nothing),
 	KUNIT_CASE(what_waits_is_lost_with_the_port),
 	KUNIT_CASE(events_while_closed),
 	{}

@@ -29,6 +29,7 @@ static struct {
 	bool no_pkey;
 	int bad_start;
 	bool no_memory;
+	bool deaf;
 	u32 starts;
 	u32 stops;
 	u32 notified;
@@ -50,6 +51,11 @@ static int fake_query_port(struct ib_device *ca, u32 number, struct ib_port_attr
 	attr->state = port.state;
 	attr->lid = port.lid;
 	return 0;
+}
+
+bool ipoib_accel_is_deaf(const struct ipoib_intf *intf)
+{
+	return port.deaf;
 }
 
 static int fake_query_gid(struct ib_device *ca, u32 number, int index, union ib_gid *gid)

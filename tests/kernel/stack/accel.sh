@@ -47,6 +47,11 @@ send_to() {
 	done 2>/dev/null
 }
 
+# logged COUNT TEXT: so often by the driver since the module was loaded
+logged() {
+	(($(dmesg | grep -cF "$2") == $1))
+}
+
 stalled() {
 	dmesg | grep -q "ib0: the HCA's transmit queue . stalled"
 }
@@ -130,6 +135,21 @@ ip link set ib0.8001 up
 wait_for 30 ping -c 1 -W 1 10.1.0.2
 pings 10.1.0.2 1400
 ip link delete ib0.8001
+
+step "a child whose parent is down hears nothing, and has no carrier"
+ip link set ib0 down
+into $MAKE 0x8001
+ip address add 10.1.0.1/24 dev ib0.8001
+ip link set ib0.8001 up
+! ping -q -c 2 -W 1 10.1.0.2 >/dev/null || fail "a child hears without its parent"
+! is_running ib0.8001 || fail "carrier, and it hears nothing"
+logged 1 "ib0.8001: no carrier before the HCA has opened ib0" || fail "not said why"
+ip link set ib0 up
+wait_for 30 is_running ib0.8001
+wait_for 30 ping -c 1 -W 1 10.1.0.2
+into /sys/class/net/ib0/delete_child 0x8001
+ip -6 address replace fd00::1/64 dev ib0 nodad
+wait_for 30 ping -c 1 -W 1 10.0.0.2
 
 step "a container's interface, as a plugin of Kubernetes makes it"
 ip netns add n2
