@@ -9,7 +9,7 @@ source "$STACK/lib.sh"
 limits() {
 	local file
 	SUM=0
-	for file in /sys/class/net/ib0/queues/tx-*/byte_queue_limits/$1; do
+	for file in /sys/class/net/ib0/queues/tx-*/byte_queue_limits/"$1"; do
 		first_line "$file"
 		SUM=$((SUM + LINE))
 	done
