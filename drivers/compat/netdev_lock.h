@@ -29,6 +29,20 @@ static inline void compat_want_ops_lock(struct net_device *dev)
 #endif
 }
 
+/*
+ * The reverse, for lockdep as well: who holds the lock of a netdev whose operations want it may
+ * wait for what takes that of another.
+ */
+static inline void compat_forget_ops_lock(struct net_device *dev)
+{
+#if COMPAT_NETDEV_LOCK_OPS
+	static struct lock_class_key key;
+
+	dev->request_ops_lock = false;
+	lockdep_set_class(&dev->lock, &key);
+#endif
+}
+
 #if !COMPAT_NETDEV_ASSERT_OPS
 static inline void netdev_assert_locked_ops(struct net_device *dev)
 {

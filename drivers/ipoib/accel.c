@@ -32,8 +32,6 @@
 #include "netdev_ops.h"
 #include "path.h"
 
-/* All transmit locks are taken at once, and a processor counts no more than 255. */
-#define ACCEL_TXQ_MAX	64
 #define ACCEL_NO_INDEX	(-1)
 
 static struct rdma_netdev *accel_rn(const struct ipoib_intf *intf)
@@ -53,54 +51,6 @@ static int accel_nothing(struct net_device *dev)
 static const struct net_device_ops accel_nothing_ops = {
 	.ndo_init = accel_nothing,
 };
-
-/**
- * ipoib_accel_alloc_netdev - a netdev with room for what the HCA needs
- * @ca: HCA
- * @port: InfiniBand port of it, from 1
- * @name: of the netdev
- * @name_assign_type: who has chosen it
- *
- * As rdma_alloc_netdev(), but with no more queues than can be locked. See
- * ipoib_accel_is_for().
- *
- * Context: process.
- * Return: the netdev, an error pointer of -EOPNOTSUPP if the HCA does not accelerate, or
- *	of another error.
- */
-struct net_device *ipoib_accel_alloc_netdev(struct ib_device *ca, u32 port,
-					    const char *name,
-					    unsigned char name_assign_type)
-{
-	struct rdma_netdev_alloc_params params = {};
-	struct net_device *dev;
-	int err;
-
-	if (!ca->ops.rdma_netdev_get_params)
-		return ERR_PTR(-EOPNOTSUPP);
-	err = ca->ops.rdma_netdev_get_params(ca, port, RDMA_NETDEV_IPOIB,
-					     &params);
-	if (err)
-		return ERR_PTR(err);
-	dev = alloc_netdev_mqs(params.sizeof_priv, name, name_assign_type,
-			       ipoib_intf_setup,
-			       min_t(size_t, params.txqs, ACCEL_TXQ_MAX),
-			       params.rxqs);
-	if (!dev)
-		return ERR_PTR(-ENOMEM);
-	((struct rdma_netdev *)netdev_priv(dev))->hca = ca;
-	return dev;
-}
-
-/**
- * ipoib_accel_is_for - is a netdev from ipoib_accel_alloc_netdev()
- * @dev: netdev for an interface, not registered yet, all zero otherwise
- * @ca: HCA that it has to be for
- */
-bool ipoib_accel_is_for(const struct net_device *dev, const struct ib_device *ca)
-{
-	return ((const struct rdma_netdev *)netdev_priv(dev))->hca == ca;
-}
 
 /*
  * A child's packets come by its parent's queues, as with mlx5: without them it hears nothing,
@@ -147,8 +97,11 @@ static int accel_open_hca(struct ipoib_intf *intf)
 	if (rn->set_id)
 		rn->set_id(intf->dev, index);
 	err = accel->ops->ndo_open(intf->dev);
-	if (err)
+	if (err) {
+		netdev_err(intf->dev, "the HCA does not open its netdev: error %d; with own_queues=%s/%u, interfaces have queue pairs of this driver\n",
+			   err, dev_name(&intf->ca->dev), intf->port);
 		return err;
+	}
 	accel_set_open(intf, true);
 	WRITE_ONCE(accel->index, index);
 	return 0;
@@ -174,7 +127,6 @@ static void accel_open_work(struct work_struct *work)
 						 open_work);
 	struct ipoib_intf *intf = accel->intf;
 	struct net_device *dev = intf->dev;
-	int err;
 
 	rtnl_lock();
 	netdev_lock_ops(dev);
@@ -182,10 +134,7 @@ static void accel_open_work(struct work_struct *work)
 	    READ_ONCE(accel->index) < 0) {
 		netif_tx_disable(dev);
 		accel_close_hca(intf);
-		err = accel_open_hca(intf);
-		if (err)
-			netdev_err(dev, "the HCA does not open its netdev: error %d\n",
-				   err);
+		accel_open_hca(intf);
 		if (accel->index >= 0)
 			ipoib_flush(intf, IPOIB_FLUSH_HEAVY);
 		netif_tx_wake_all_queues(dev);

@@ -10,6 +10,7 @@
  */
 #include <linux/rtnetlink.h>
 
+#include "accel.h"
 #include "ipoib.h"
 
 static int child_check(const struct ipoib_intf *parent, u16 pkey,
@@ -28,10 +29,39 @@ static int child_check(const struct ipoib_intf *parent, u16 pkey,
 	return 0;
 }
 
+/*
+ * A HCA looks for a child's parent in the child's network namespace; and room for what it needs
+ * is only there if the parent was known as the netdev was allocated.
+ */
+static bool child_can_be_accelerated(const struct net_device *dev, const struct ipoib_intf *parent,
+				     struct netlink_ext_ack *extack)
+{
+	if (!parent->accel)
+		return false;
+	if (ipoib_accel_is_for(dev, parent->ca) && net_eq(dev_net(dev), dev_net(parent->dev)))
+		return true;
+	NL_SET_ERR_MSG(extack,
+		       "not accelerated: for that it has to be made in the parent's network namespace, and moved");
+	return false;
+}
+
+/* Return: true if @dev, not registered as an accelerated interface, can be one that is not. */
+static bool child_declined(struct net_device *dev, const struct ipoib_intf *parent, u16 pkey,
+			   int err, struct netlink_ext_ack *extack)
+{
+	/* Once others have seen it, it cannot be registered again. */
+	if (dev->reg_state != NETREG_UNINITIALIZED ||
+	    !ipoib_accel_declined(parent->ca, parent->port, pkey, err))
+		return false;
+	NL_SET_ERR_MSG(extack, "not accelerated: the HCA has refused, as the log says");
+	ipoib_accel_undo(dev);
+	return true;
+}
+
 /**
- * ipoib_child_register - make a netdev a child
- * @dev: from ipoib_intf_setup(), not registered yet; from ipoib_accel_alloc_netdev() if @parent
- *	is accelerated
+ * ipoib_child_register - make a netdev a child, accelerated if its parent is and the HCA does it
+ * @dev: from ipoib_intf_setup(), not registered yet; from ipoib_accel_alloc_netdev() if it can
+ *	be accelerated
  * @parent: interface of the same port
  * @pkey: P_Key of the partition; membership does not matter
  * @extack: why not
@@ -45,14 +75,20 @@ static int child_check(const struct ipoib_intf *parent, u16 pkey,
 int ipoib_child_register(struct net_device *dev, struct ipoib_intf *parent,
 			 u16 pkey, struct netlink_ext_ack *extack)
 {
+	bool accelerated;
 	int err;
 
 	ASSERT_RTNL();
 	err = child_check(parent, pkey, extack);
 	if (err)
 		return err;
-	err = ipoib_intf_register(dev, parent->hca, parent->port,
-				  pkey | IPOIB_PKEY_FULL_MEMBER, parent, !!parent->accel);
+	pkey |= IPOIB_PKEY_FULL_MEMBER;
+	accelerated = child_can_be_accelerated(dev, parent, extack);
+	if (parent->accel && !accelerated)
+		ipoib_accel_undo(dev);
+	err = ipoib_intf_register(dev, parent->hca, parent->port, pkey, parent, accelerated);
+	if (accelerated && child_declined(dev, parent, pkey, err, extack))
+		err = ipoib_intf_register(dev, parent->hca, parent->port, pkey, parent, false);
 	if (err)
 		NL_SET_ERR_MSG(extack, "the interface cannot be made");
 	return err;

@@ -143,12 +143,8 @@ int ipoib_intf_create(struct ipoib_hca *hca, u32 port, u16 pkey,
 	ASSERT_RTNL();
 	if (parent ? !!parent->accel : !wants_own_queues(hca->ca, port))
 		err = intf_try(hca, port, pkey, parent, name, true);
-	/* Without memory, or with a name that is taken, it would be no better. */
-	if (!err || err == -ENOMEM || err == -EEXIST)
+	if (!ipoib_accel_declined(hca->ca, port, pkey, err))
 		return err;
-	if (err != -EOPNOTSUPP)
-		pr_warn("%s port %u: the HCA does not accelerate P_Key 0x%04x: error %d\n",
-			dev_name(&hca->ca->dev), port, pkey, err);
 	return intf_try(hca, port, pkey, parent, name, false);
 }
 

@@ -75,19 +75,14 @@ static int link_check_new(const struct ipoib_intf *parent,
 			  const struct nlattr *mode,
 			  struct netlink_ext_ack *extack)
 {
-	bool accelerated = ipoib_accel_is_for(dev, parent->ca);
 	int mtu_max = parent->ud_mtu_max;
 
 	if (link_wants_connected(mode))
 		mtu_max = max(mtu_max, ipoib_cm_mtu_max(parent));
-	if (!accelerated && !link_has_queues(dev->num_tx_queues, dev->num_rx_queues)) {
+	if (!ipoib_accel_is_for(dev, parent->ca) &&
+	    !link_has_queues(dev->num_tx_queues, dev->num_rx_queues)) {
 		NL_SET_ERR_MSG(extack, "queues cannot be chosen here, but by ethtool -L");
 		return -EINVAL;
-	}
-	if (accelerated != !!parent->accel) {
-		NL_SET_ERR_MSG_ATTR(extack, tb[IFLA_LINK],
-				    "an HCA accelerates this interface or the parent, not both: children are made in the parent's network namespace");
-		return -EOPNOTSUPP;
 	}
 	if (tb[IFLA_MTU] && nla_get_u32(tb[IFLA_MTU]) > mtu_max) {
 		NL_SET_ERR_MSG_ATTR(extack, tb[IFLA_MTU],
@@ -116,8 +111,8 @@ static struct ipoib_intf *link_guess_parent(struct nlattr *tb[])
 }
 
 /*
- * The HCA of an accelerated parent says how much room it needs, and how many queues. link_new()
- * sees whether the parent is the one that was looked for here.
+ * The HCA of an accelerated parent says how much room it needs, and how many queues. What was
+ * made without that, because the parent was not found here, is not accelerated.
  */
 static struct net_device *link_alloc(struct nlattr *tb[], const char *name,
 				     unsigned char name_assign_type,

@@ -22,11 +22,52 @@ static void not_more_queues_than_can_be_locked(struct kunit *test)
 {
 	struct net_device *dev;
 
-	KUNIT_EXPECT_EQ(test, world->intf->dev->num_tx_queues, (unsigned int)ACCEL_TXQ_MAX);
+	dev = world->intf->dev;
+	KUNIT_EXPECT_EQ(test, dev->num_tx_queues, (unsigned int)ACCEL_TXQ_MAX);
+	KUNIT_EXPECT_EQ(test, dev->real_num_tx_queues, (unsigned int)ACCEL_TXQ_MAX);
 	hca.txqs = 3;
 	dev = ipoib_accel_alloc_netdev(world->ca, WORLD_PORT, "x%d", NET_NAME_UNKNOWN);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(dev));
-	KUNIT_EXPECT_EQ(test, dev->num_tx_queues, 3U);
+	KUNIT_EXPECT_EQ(test, dev->real_num_tx_queues, 3U);
+	/* Should it come to queue pairs of our own. */
+	KUNIT_EXPECT_EQ(test, dev->num_tx_queues, (unsigned int)IPOIB_TXQ_MAX);
+	free_netdev(dev);
+}
+
+static void who_can_do_without(struct kunit *test)
+{
+	struct ib_device *ca = world->ca;
+
+	KUNIT_EXPECT_FALSE(test, ipoib_accel_declined(ca, WORLD_PORT, 0xFFFF, 0));
+	KUNIT_EXPECT_FALSE(test, ipoib_accel_declined(ca, WORLD_PORT, 0xFFFF, -ENOMEM));
+	KUNIT_EXPECT_FALSE(test, ipoib_accel_declined(ca, WORLD_PORT, 0xFFFF, -EEXIST));
+	KUNIT_EXPECT_TRUE(test, ipoib_accel_declined(ca, WORLD_PORT, 0xFFFF, -EINVAL));
+	KUNIT_EXPECT_TRUE(test, ipoib_accel_declined(ca, WORLD_PORT, 0xFFFF, -EIO));
+	ca->ops.rdma_netdev_get_params = NULL;
+	KUNIT_EXPECT_TRUE(test, ipoib_accel_declined(ca, WORLD_PORT, 0xFFFF, -EOPNOTSUPP));
+}
+
+/* What somebody else has allocated, and has to be registered all the same. */
+static void netdev_that_the_hca_does_not_want(struct kunit *test)
+{
+	struct net_device *dev;
+
+	hca.rxqs = 3;
+	dev = ipoib_accel_alloc_netdev(world->ca, WORLD_PORT, "x%d", NET_NAME_UNKNOWN);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(dev));
+	KUNIT_EXPECT_TRUE(test, ipoib_accel_is_for(dev, world->ca));
+	hca_initialize(world->ca, WORLD_PORT, dev, NULL);
+	compat_want_ops_lock(dev);
+	dev->tx_queue_len = 77;	/* as rtnetlink was told */
+	ipoib_accel_undo(dev);
+	KUNIT_EXPECT_FALSE(test, ipoib_accel_is_for(dev, world->ca));
+	KUNIT_EXPECT_PTR_EQ(test, dev->netdev_ops, &our_ops);
+	KUNIT_EXPECT_NULL(test, dev->priv_destructor);
+	KUNIT_EXPECT_EQ(test, dev->real_num_rx_queues, 1U);
+	KUNIT_EXPECT_EQ(test, dev->tx_queue_len, 77U);
+#if COMPAT_NETDEV_LOCK_OPS
+	KUNIT_EXPECT_FALSE(test, dev->request_ops_lock);
+#endif
 	free_netdev(dev);
 }
 
@@ -144,7 +185,8 @@ static void nothing_is_opened_behind_the_stop(struct kunit *test)
 /* Its packets come by the queues of its parent. */
 static void children_hear_with_their_parent(struct kunit *test)
 {
-	struct ipoib_intf *intf = world->intf, *child = kunit_kzalloc(test, sizeof(*child), GFP_KERNEL);
+	struct ipoib_intf *child = kunit_kzalloc(test, sizeof(*child), GFP_KERNEL);
+	struct ipoib_intf *intf = world->intf;
 	struct net_device *dev = alloc_etherdev(0);
 
 	KUNIT_ASSERT_NOT_NULL(test, child);
@@ -407,6 +449,8 @@ static void time_stamps_by_operations(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(who_does_not_accelerate),
 	KUNIT_CASE(not_more_queues_than_can_be_locked),
+	KUNIT_CASE(who_can_do_without),
+	KUNIT_CASE(netdev_that_the_hca_does_not_want),
 	KUNIT_CASE(who_wants_our_queue_pair),
 	KUNIT_CASE(the_number_is_the_hcas),
 	KUNIT_CASE(opened_with_the_index),

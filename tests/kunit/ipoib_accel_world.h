@@ -27,14 +27,16 @@ static void fake_assert_locked(void);
 #define netdev_unlock_ops(dev) fake_unlock_ops()
 #define netdev_assert_locked_ops(dev) fake_assert_locked()
 #include "accel.c"
+#include "accel_alloc.c"
 
 #define HCA_QPN		0x123456U
-#define HCA_TXQS	100U
+#define HCA_TXQS	300U
 
 /* What the HCA has been told. */
 static struct {
 	u32 left;		/* packets that it may leave until more has come */
 	size_t txqs;
+	u32 rxqs;
 	int bad_params;
 	int bad_init;
 	bool builds;		/* upon the operations that it finds */
@@ -271,7 +273,7 @@ static int hca_get_params(struct ib_device *ca, u32 port, enum rdma_netdev_t typ
 {
 	params->sizeof_priv = sizeof(struct rdma_netdev);
 	params->txqs = hca.txqs;
-	params->rxqs = 1;
+	params->rxqs = hca.rxqs;
 	params->initialize_rdma_netdev = hca_initialize;
 	return hca.bad_params;
 }
@@ -296,9 +298,14 @@ void ipoib_flush(struct ipoib_intf *intf, enum ipoib_flush level)
 	rest.flushed = level;
 }
 
+static const struct net_device_ops our_ops = {
+	.ndo_get_stats64 = ipoib_accel_get_stats64,
+};
+
 void ipoib_intf_setup(struct net_device *dev)
 {
 	ether_setup(dev);
+	dev->netdev_ops = &our_ops;
 	dev->type = ARPHRD_INFINIBAND;
 	dev->addr_len = INFINIBAND_ALEN;
 }
@@ -351,10 +358,6 @@ struct ipoib_dest *ipoib_tx_new_destination(struct ipoib_intf *intf, const union
 	return NULL;
 }
 
-static const struct net_device_ops our_ops = {
-	.ndo_get_stats64 = ipoib_accel_get_stats64,
-};
-
 /* The interface of the world on a netdev of the HCA, closed. */
 static int accel_setup(struct kunit *test)
 {
@@ -369,6 +372,7 @@ static int accel_setup(struct kunit *test)
 	memset(&hca, 0, sizeof(hca));
 	memset(&rest, 0, sizeof(rest));
 	hca.txqs = HCA_TXQS;
+	hca.rxqs = 1;
 	rest.pkey_index = 2;
 	rest.flushed = -1;
 	refcount_set(&client.users, 1);

@@ -5,37 +5,12 @@
 # A HCA that accelerates IPoIB at one end, one that does not at the other: traffic both
 # ways, what is refused, a queue that stalls, children, a P_Key that comes later, the HCA
 # unplugged under traffic.
-source "$STACK/lib.sh"
+source "$STACK/accel-lib.sh"
 
-PARAMETERS=/sys/module/sib/parameters
 MAKE=/sys/class/net/ib0/create_child
-
-# The first HCA has a netdev of its own, the second has none.
-hcas() {
-	echo "$HCA" >$PARAMETERS/profile
-	echo Y >$PARAMETERS/ipoib_netdev
-	rdma link add sib0 type sib netdev va
-	echo N >$PARAMETERS/ipoib_netdev
-	echo "${HCA%-enhanced}" >$PARAMETERS/profile
-	[[ -e /sys/class/infiniband/sib1 ]] || rdma link add sib1 type sib netdev vb
-	wait_for 20 port_is sib0 INIT
-	wait_for 20 port_is sib1 INIT
-}
-
-# accelerated [COMMAND...] INTERFACE: no queues but the HCA's, as many as that has, and no
-# connected mode
-accelerated() {
-	local queues
-	queues=$("${@:1:$# - 1}" ethtool -l "${!#}" | awk '/^[RT]X:/ { print $2 }' | sort -u)
-	[[ $queues == "$QUEUES" && $("${@:1:$# - 1}" ip link show "${!#}") == *link/infiniband\ 00:* ]]
-}
 
 sent_more_than() {
 	(($(cat /sys/class/net/ib0/statistics/tx_bytes) > $1))
-}
-
-pings() {
-	ping -q -c 20 -i 0.05 -W 5 -s "$2" "$1" >/run/ping || fail "$(cat /run/ping)"
 }
 
 # send_to ADDRESS: packets that nobody answers, some of them in two pieces. (A ping that
@@ -47,17 +22,10 @@ send_to() {
 	done 2>/dev/null
 }
 
-# logged COUNT TEXT: so often by the driver since the module was loaded
-logged() {
-	(($(dmesg | grep -cF "$2") == $1))
-}
-
 stalled() {
 	dmesg | grep -q "ib0: the HCA's transmit queue . stalled"
 }
 
-QUEUES=1
-[[ $HCA != mlx5-enhanced ]] || QUEUES=8
 mkdir /run/served
 partitions blue=0x1 red=0x2
 stack_up
