@@ -38,7 +38,7 @@ struct ipoib_accel {
 struct net_device *ipoib_accel_alloc_netdev(struct ib_device *ca, u32 port,
 					    const char *name,
 					    unsigned char name_assign_type);
-bool ipoib_accel_is_for(const struct net_device *dev, const struct ib_device *ca);
+struct ib_device *ipoib_accel_hca(const struct net_device *dev);
 bool ipoib_accel_declined(struct ib_device *ca, u32 port, u16 pkey, int err);
 void ipoib_accel_undo(struct net_device *dev);
 int ipoib_accel_init(struct ipoib_intf *intf);

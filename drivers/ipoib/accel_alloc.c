@@ -18,7 +18,7 @@
  * @name_assign_type: who has chosen it
  *
  * As rdma_alloc_netdev(), but with no more queues than can be locked, and enough of them for
- * an interface that is not accelerated after all. See ipoib_accel_is_for().
+ * an interface that is not accelerated after all. See ipoib_accel_hca().
  *
  * Context: process.
  * Return: the netdev, an error pointer of -EOPNOTSUPP if the HCA does not accelerate, or
@@ -50,13 +50,14 @@ struct net_device *ipoib_accel_alloc_netdev(struct ib_device *ca, u32 port,
 }
 
 /**
- * ipoib_accel_is_for - is a netdev from ipoib_accel_alloc_netdev()
- * @dev: netdev for an interface, not registered yet, all zero otherwise
- * @ca: HCA that it has to be for
+ * ipoib_accel_hca - the HCA for which a netdev was made by ipoib_accel_alloc_netdev()
+ * @dev: netdev for an interface, not registered yet
+ *
+ * Return: the HCA, or NULL if the netdev was made in another way.
  */
-bool ipoib_accel_is_for(const struct net_device *dev, const struct ib_device *ca)
+struct ib_device *ipoib_accel_hca(const struct net_device *dev)
 {
-	return ((const struct rdma_netdev *)netdev_priv(dev))->hca == ca;
+	return ((const struct rdma_netdev *)netdev_priv(dev))->hca;
 }
 
 /**
@@ -66,32 +67,31 @@ bool ipoib_accel_is_for(const struct net_device *dev, const struct ib_device *ca
  * @pkey: P_Key of the interface
  * @err: what came of registering it
  *
- * Says in the log why it has to.
+ * Says in the log why it has to, unless the HCA accelerates nothing.
  *
- * Return: true if it can; false if there is nothing wrong, or it would be no better.
+ * Return: true if it can; false if nothing has failed, or the name is taken.
  */
 bool ipoib_accel_declined(struct ib_device *ca, u32 port, u16 pkey, int err)
 {
 	struct rdma_netdev_alloc_params params = {};
 
-	if (!err || err == -ENOMEM || err == -EEXIST)
+	if (!err || err == -EEXIST)
 		return false;
 	if (err == -EOPNOTSUPP)
 		return true;
-	if (ca->ops.rdma_netdev_get_params(ca, port, RDMA_NETDEV_IPOIB, &params))
-		params.txqs = 0;
-	if (err == -EINVAL && params.txqs > ACCEL_TXQ_MAX)
-		pr_warn("%s port %u: P_Key 0x%04x has queue pairs of this driver: the HCA does not accelerate it with less than the %u transmit queues it asks for, %u can be had\n",
-			dev_name(&ca->dev), port, pkey, params.txqs, ACCEL_TXQ_MAX);
-	else
-		pr_warn("%s port %u: P_Key 0x%04x has queue pairs of this driver: the HCA does not accelerate it, error %d\n",
-			dev_name(&ca->dev), port, pkey, err);
+	pr_warn("%s port %u: P_Key 0x%04x has queue pairs of this driver: the HCA does not accelerate it, error %d\n",
+		dev_name(&ca->dev), port, pkey, err);
+	/* Many do with fewer than they ask for. */
+	if (!ca->ops.rdma_netdev_get_params(ca, port, RDMA_NETDEV_IPOIB, &params) &&
+	    params.txqs > ACCEL_TXQ_MAX)
+		pr_warn("%s port %u: the HCA asks for %u transmit queues and was given %u\n",
+			dev_name(&ca->dev), port, params.txqs, ACCEL_TXQ_MAX);
 	return true;
 }
 
 /**
  * ipoib_accel_undo - have a netdev as if the HCA had not initialised it
- * @dev: from ipoib_accel_alloc_netdev(), its registration as accelerated has failed
+ * @dev: not registered. One that is not from ipoib_accel_alloc_netdev() stays as it is.
  *
  * What rtnetlink has set stays.
  *
@@ -101,6 +101,8 @@ void ipoib_accel_undo(struct net_device *dev)
 {
 	unsigned int tx_queue_len = dev->tx_queue_len;
 
+	if (!ipoib_accel_hca(dev))
+		return;
 	memset(netdev_priv(dev), 0, sizeof(struct rdma_netdev));
 	dev->priv_destructor = NULL;
 	compat_forget_ops_lock(dev);

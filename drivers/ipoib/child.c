@@ -2,8 +2,8 @@
 /*
  * Children: interfaces on further partitions of a port. A child is an interface
  * like its parent, with a queue pair and a control queue of its own; it shares
- * nothing with the parent but the HCA, the port's limit of joins (join.c), and the queues
- * of a HCA that accelerates them. It goes up and down with the parent, can be up without
+ * nothing with the parent but the HCA, the port's limit of joins (join.c), and the receive
+ * queues of a HCA that accelerates them. It goes up and down with the parent, can be up without
  * it, and is never unregistered later.
  *
  * Everything here runs with rtnl.
@@ -38,7 +38,7 @@ static bool child_can_be_accelerated(const struct net_device *dev, const struct 
 {
 	if (!parent->accel)
 		return false;
-	if (ipoib_accel_is_for(dev, parent->ca) && net_eq(dev_net(dev), dev_net(parent->dev)))
+	if (ipoib_accel_hca(dev) == parent->ca && net_eq(dev_net(dev), dev_net(parent->dev)))
 		return true;
 	NL_SET_ERR_MSG(extack,
 		       "not accelerated: for that it has to be made in the parent's network namespace, and moved");
@@ -53,7 +53,7 @@ static bool child_declined(struct net_device *dev, const struct ipoib_intf *pare
 	if (dev->reg_state != NETREG_UNINITIALIZED ||
 	    !ipoib_accel_declined(parent->ca, parent->port, pkey, err))
 		return false;
-	NL_SET_ERR_MSG(extack, "not accelerated: the HCA has refused, as the log says");
+	NL_SET_ERR_MSG(extack, "not accelerated: the HCA has refused");
 	ipoib_accel_undo(dev);
 	return true;
 }
@@ -84,9 +84,12 @@ int ipoib_child_register(struct net_device *dev, struct ipoib_intf *parent,
 		return err;
 	pkey |= IPOIB_PKEY_FULL_MEMBER;
 	accelerated = child_can_be_accelerated(dev, parent, extack);
-	if (parent->accel && !accelerated)
+	if (!accelerated)
 		ipoib_accel_undo(dev);
 	err = ipoib_intf_register(dev, parent->hca, parent->port, pkey, parent, accelerated);
+	if (!err && parent->accel && !accelerated)
+		netdev_info(dev, "not accelerated, unlike %s: made in another network namespace\n",
+			    parent->dev->name);
 	if (accelerated && child_declined(dev, parent, pkey, err, extack))
 		err = ipoib_intf_register(dev, parent->hca, parent->port, pkey, parent, false);
 	if (err)

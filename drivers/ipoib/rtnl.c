@@ -79,7 +79,8 @@ static int link_check_new(const struct ipoib_intf *parent,
 
 	if (link_wants_connected(mode))
 		mtu_max = max(mtu_max, ipoib_cm_mtu_max(parent));
-	if (!ipoib_accel_is_for(dev, parent->ca) &&
+	/* Else it has the queues of a HCA, which may turn out to be another one than @parent's. */
+	if (!ipoib_accel_hca(dev) &&
 	    !link_has_queues(dev->num_tx_queues, dev->num_rx_queues)) {
 		NL_SET_ERR_MSG(extack, "queues cannot be chosen here, but by ethtool -L");
 		return -EINVAL;

@@ -38,7 +38,8 @@ static void send_done(struct ib_cq *cq, struct ib_wc *wc)
 	}
 	netdev_tx_completed_queue(queue, 1, skb->len);
 	dev_kfree_skb_any(skb);
-	WRITE_ONCE(txq->tail, txq->tail + 1);
+	/* The slot has been read. */
+	smp_store_release(&txq->tail, txq->tail + 1);
 	/* The sender stops the queue and looks again. */
 	smp_mb();
 	left = READ_ONCE(txq->head) - txq->tail;

@@ -71,6 +71,7 @@ static struct {
 	bool no_pkey;
 	int bad_intf_open;
 	int flushed;		/* level, or -1 */
+	struct ipoib_intf *who;	/* was flushed last */
 	u32 again;
 	u32 again_tag[8];
 	bool locked;		/* the netdev, by whoever has rtnl */
@@ -296,6 +297,7 @@ static int fake_queue_xmit(struct sk_buff *skb)
 void ipoib_flush(struct ipoib_intf *intf, enum ipoib_flush level)
 {
 	rest.flushed = level;
+	rest.who = intf;
 }
 
 static const struct net_device_ops our_ops = {

@@ -32,7 +32,7 @@ own_queues() {
 	[[ $("${@:1:$# - 1}" ip link show "${!#}") == *link/infiniband\ 80:* ]]
 }
 
-# logged COUNT TEXT: so often by the driver since the module was loaded
+# logged COUNT TEXT: so often since the machine was started
 logged() {
 	(($(dmesg | grep -cF "$2") == $1))
 }

@@ -58,6 +58,9 @@ done
 tc qdisc replace dev ib0 root netem delay 50ms
 "$STACK/doorbell.py" ib0 n1 "$("${N[@]}" cat /sys/class/net/ib1/address)" || fail "a packet waits"
 tc qdisc delete dev ib0 root
+for file in /sys/class/net/ib0/queues/tx-*/byte_queue_limits/limit_min; do
+	into "$file" 0
+done
 
 step "MTU"
 ip link set ib0 mtu 1500
@@ -109,7 +112,10 @@ ip link set ib0 down
 into $MAKE 0x8001
 ip address add 10.1.0.1/24 dev ib0.8001
 ip link set ib0.8001 up
-! ping -q -c 2 -W 1 10.1.0.2 >/dev/null || fail "a child hears without its parent"
+"${N[@]}" ip neigh replace 10.1.0.1 lladdr "$(</sys/class/net/ib0.8001/address)" dev ib1.8001
+heard=$(</sys/class/net/ib0.8001/statistics/rx_packets)
+! "${N[@]}" ping -q -c 3 -i 0.1 -W 1 10.1.0.1 >/dev/null || fail "an answer without the parent"
+(($(</sys/class/net/ib0.8001/statistics/rx_packets) == heard)) || fail "a child hears without its parent"
 ! is_running ib0.8001 || fail "carrier, and it hears nothing"
 logged 1 "ib0.8001: no carrier before the HCA has opened ib0" || fail "not said why"
 ip link set ib0 up

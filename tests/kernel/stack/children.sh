@@ -124,8 +124,7 @@ ip -n n2 link show ib0.8001 >/run/child
 "${C[@]}" ip link set ib0.8001 up
 "${C[@]}" ip -6 address add fd01::1/64 dev ib0.8001 nodad
 if [[ $HCA == mlx5-enhanced ]]; then
-	# The HCA receives for it by its parent's queues.
-	! "${C[@]}" ping -q -c 2 -W 1 10.1.0.2 >/dev/null || fail "a child hears without its parent"
+	# The HCA receives for it by its parent's queues (scenario accel).
 	[[ $("${C[@]}" cat /sys/class/net/ib0.8001/carrier) == 0 ]] || fail "carrier, and it hears nothing"
 	ip link set ib0 up
 	wait_for 30 "${C[@]}" ping -c 1 -W 1 10.1.0.2
