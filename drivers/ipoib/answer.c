@@ -76,7 +76,10 @@ static struct wrong check_path(const struct ipoib_intf *intf, struct sa_path_rec
 	return (struct wrong) {};
 }
 
-/* Q_Key and MTU are those of the broadcast group, for all others (RFC 4391 section 6). */
+/*
+ * The MTU is that of the broadcast group, for all others (RFC 4391 section 6). So is the Q_Key, of
+ * which no value is wrong: 0 is what a fabric manager of Omni-Path says unless told otherwise.
+ */
 static struct wrong check_member(const struct ipoib_intf *intf, bool broadcast,
 				 const struct ib_sa_mcmember_rec *rec)
 {
@@ -84,8 +87,6 @@ static struct wrong check_member(const struct ipoib_intf *intf, bool broadcast,
 
 	if (!lid_is_of_group(intf, mlid))
 		return (struct wrong) { "MLID", mlid };
-	if (broadcast && !rec->qkey)
-		return (struct wrong) { "Q_Key", 0 };
 	if (broadcast && !mtu_exists(intf, rec->mtu))
 		return (struct wrong) { "MTU", rec->mtu };
 	return (struct wrong) {};

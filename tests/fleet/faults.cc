@@ -31,7 +31,6 @@ struct Layout {
 
 constexpr Layout ofPath{.gid = 8, .lid = 40, .mtu = 54, .rate = 55, .wrongLid = 0xC001};
 constexpr Layout ofGroup{.gid = 0, .lid = 36, .mtu = 38, .rate = 42, .wrongLid = 0x0001};
-constexpr std::size_t qkeyAt = 32;
 constexpr std::uint8_t exactly = 2 << 6;
 constexpr std::uint8_t beyond = 0x3F; // no MTU and no rate
 constexpr std::size_t shortest = 16;  // octets of a record that is cut off, a whole word
@@ -50,7 +49,7 @@ void cutOff(io::Bytes &mad)
 
 using Change = void (*)(io::Bytes &mad, const Layout &at);
 
-constexpr std::array<Change, 10> changes{
+constexpr std::array<Change, 9> changes{
     [](io::Bytes &mad, const Layout &at) { mad[recordAt + at.gid + 15] ^= 0x80; },
     [](io::Bytes &mad, const Layout &at) { putIn<2>(mad, at.lid, 0); },
     [](io::Bytes &mad, const Layout &at) { putIn<2>(mad, at.lid, at.wrongLid); },
@@ -60,8 +59,6 @@ constexpr std::array<Change, 10> changes{
     [](io::Bytes &mad, const Layout &at) { putIn<1>(mad, at.rate, exactly | beyond); },
     [](io::Bytes &mad, const Layout &) { put<2>(mad, statusAt, noResources); },
     [](io::Bytes &mad, const Layout &) { cutOff(mad); },
-    // The last one: of groups alone
-    [](io::Bytes &mad, const Layout &) { putIn<4>(mad, qkeyAt, 0); },
 };
 
 } // namespace
@@ -75,8 +72,7 @@ bool Faults::spoil(io::Bytes &mad)
     if (draw(100) >= rates_.wrong)
         return false;
     const bool isPath = head->attribute == pathRecord;
-    const auto kinds = static_cast<std::uint32_t>(changes.size() - (isPath ? 1 : 0));
-    changes.at(draw(kinds))(mad, isPath ? ofPath : ofGroup);
+    changes.at(draw(static_cast<std::uint32_t>(changes.size())))(mad, isPath ? ofPath : ofGroup);
     return true;
 }
 

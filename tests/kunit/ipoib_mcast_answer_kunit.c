@@ -25,11 +25,6 @@ static void permissive_mlid(struct ib_sa_mcmember_rec *rec)
 	rec->mlid = cpu_to_be16(0xFFFF);
 }
 
-static void no_qkey(struct ib_sa_mcmember_rec *rec)
-{
-	rec->qkey = 0;
-}
-
 static void no_mtu(struct ib_sa_mcmember_rec *rec)
 {
 	rec->mtu = 0;
@@ -61,7 +56,7 @@ static void short_record(struct ib_sa_mcmember_rec *rec)
 /* The first are so for every group, the others for the broadcast group alone (RFC 4391). */
 static void (*const wrong[])(struct ib_sa_mcmember_rec *rec) = {
 	other_mgid, no_mlid, mlid_of_a_port, permissive_mlid, short_record,
-	no_qkey, no_mtu, mtu_beyond,
+	no_mtu, mtu_beyond,
 };
 
 #define WRONG_FOR_ALL	5U
@@ -163,6 +158,17 @@ static void odd_answers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, intf->stat_joins_wrong, 0ULL);
 }
 
+/* As Omni-Path's fabric manager has it. */
+static void a_q_key_of_0(struct kunit *test)
+{
+	sa.qkey = 0xB1B;
+	sa.members[0].rec.qkey = 0;
+	answer(0, 0, 0xC000);
+	KUNIT_EXPECT_EQ(test, (int)world->intf->broadcast->state, IPOIB_MCAST_JOINED);
+	KUNIT_EXPECT_EQ(test, sa.qkey, 0U);
+	KUNIT_EXPECT_EQ(test, world->intf->stat_joins_wrong, 0ULL);
+}
+
 /* They say nothing against what is known, however many come. */
 static void wrong_answers_keep_the_handle(struct kunit *test)
 {
@@ -188,12 +194,12 @@ static void a_kept_membership_is_lost(struct kunit *test)
 {
 	struct ipoib_intf *intf = world->intf;
 
-	answer_spoilt(0, no_qkey, 0xC000);
+	answer_spoilt(0, no_mtu, 0xC000);
 	KUNIT_EXPECT_FALSE(test, sa.left[0]);
 	answer(0, -ENETRESET, 0);
 	KUNIT_EXPECT_TRUE(test, sa.left[0]);
 	KUNIT_ASSERT_EQ(test, sa.joins, 2U);
-	answer_spoilt(1, no_qkey, 0xC000);
+	answer_spoilt(1, no_mtu, 0xC000);
 	intf->port_state = IB_PORT_DOWN;
 	ipoib_mcast_restart(intf);
 	world_settle();
@@ -221,6 +227,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(wrong_answers),
 	KUNIT_CASE(what_others_need_not_have),
 	KUNIT_CASE(odd_answers),
+	KUNIT_CASE(a_q_key_of_0),
 	KUNIT_CASE(wrong_answers_keep_the_handle),
 	KUNIT_CASE(a_kept_membership_is_lost),
 	KUNIT_CASE(a_refusal_with_a_record),
