@@ -136,14 +136,12 @@ void ipoib_cm_post_waiting(struct ipoib_cm_rxq *rxq)
 /**
  * ipoib_cm_post_ready - have NAPI post what the HCA has refused of a connection's buffers
  * @rxq: receive queue
- * @bufs: of a queue pair that receives; none if the buffers are shared
+ * @bufs: of a queue pair that receives, and some of which wait since before it did
  *
  * Context: command.
  */
 void ipoib_cm_post_ready(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx_bufs *bufs)
 {
-	if (!bufs->size || bufs->waiting == IPOIB_NO_SLOT)
-		return;
 	llist_add(&bufs->wait, &rxq->waiting);
 	ipoib_refused_retry(rxq->cm->intf);
 }

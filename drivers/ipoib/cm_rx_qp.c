@@ -141,6 +141,7 @@ static int rx_make_qp(struct ipoib_cm_rx *rx)
 {
 	struct ipoib_cm_rxq *rxq = &rx->cm->rxq;
 	int err = rx_create_qp(rx);
+	bool waits = false;
 
 	if (err)
 		return err;
@@ -148,10 +149,14 @@ static int rx_make_qp(struct ipoib_cm_rx *rx)
 	err = rx_set_state(rx, IB_QPS_INIT);
 	if (!err)
 		err = ipoib_cm_rxq_post_part(rxq, &rx->bufs, rx->qp);
-	if (!err)
-		err = rx_set_state(rx, IB_QPS_RTR);
 	if (!err) {
-		ipoib_cm_post_ready(rxq, &rx->bufs);
+		/* From RTR on, NAPI may have buffers of it that wait. */
+		waits = rx->bufs.size && rx->bufs.waiting != IPOIB_NO_SLOT;
+		err = rx_set_state(rx, IB_QPS_RTR);
+	}
+	if (!err) {
+		if (waits)
+			ipoib_cm_post_ready(rxq, &rx->bufs);
 		return 0;
 	}
 	/* It has no completions. */

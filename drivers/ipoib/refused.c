@@ -2,15 +2,16 @@
 /*
  * Requests that the HCA refuses for want of room (-ENOMEM), at any position of a list: those
  * before it have been taken. Nothing is lost by it: they keep their place in the ring, or their
- * buffer, and are posted again, with what follows in the same queue, at its next poll, and at
- * the latest by control after REFUSED_DELAY, should nothing follow.
+ * buffer, and are posted again with what follows in the same queue, at the latest by control after
+ * REFUSED_DELAY, should nothing follow.
  *
  * A queue is given up when nothing of it has been taken for REFUSED_TIME and REFUSED_TIMES in a
- * row: time alone would give up on a busy machine after two refusals, and their number alone on a
- * busy queue after a few microseconds. So is one that is refused for another reason, for nobody
- * knows what the HCA has of it. For a connection that means that it is broken, and for the
- * interface that its queue pairs start afresh. The shared receive queue of connections is never
- * given up: nothing makes another one while there are connections.
+ * row, REFUSED_DELAY apart: time alone would give up on a busy machine after two refusals, and
+ * their number alone on a busy queue after a few microseconds. Datagrams still arrive as long as
+ * the HCA has a buffer; then their queue is not given up. One that is refused for another reason
+ * is, for nobody knows what the HCA has of it. For a connection that means that it is broken, and
+ * for the interface that its queue pairs start afresh. The shared receive queue of connections is
+ * never given up: nothing makes another one while there are connections.
  *
  * An HCA that takes nothing in the state that a queue pair is in may not say at which request it
  * has failed (rdmavt), or say NULL: then it is the first.
@@ -85,7 +86,11 @@ bool ipoib_refused(struct ipoib_intf *intf, struct ipoib_refused *refused, bool 
 		refused->none = 0;
 	if (!refused->none)
 		refused->since = jiffies;
-	refused->none += !some;
+	if (!some && (!refused->none ||
+		      time_after_eq(jiffies, refused->last + max(REFUSED_DELAY, 1)))) {
+		refused->none++;
+		refused->last = jiffies;
+	}
 	if (err == -ENOMEM && (refused->none < REFUSED_TIMES ||
 			       time_before_eq(jiffies, refused->since + REFUSED_TIME))) {
 		ipoib_refused_retry(intf);

@@ -14,14 +14,16 @@ struct ipoib_txq;
 
 /**
  * struct ipoib_refused - whether the HCA takes the requests of a queue
- * @none: of so many lists in a row, the newest the last, it has taken nothing
- * @since: jiffies of the first of them
+ * @none: so often in a row, REFUSED_DELAY apart at least, it has taken nothing
+ * @since: jiffies of the first time
+ * @last: jiffies of the last one
  *
  * Belongs to whoever posts to the queue.
  */
 struct ipoib_refused {
 	u32 none;
 	unsigned long since;
+	unsigned long last;
 };
 
 void ipoib_refused_init(struct ipoib_intf *intf);

@@ -58,7 +58,11 @@ static void rx_refused(struct ipoib_rxq *rxq, const struct ib_recv_wr *wr, int e
 		rxq->slots[wr->wr_id].next = rxq->waiting;
 		WRITE_ONCE(rxq->waiting, wr->wr_id);
 	}
-	if (!again)
+	if (again)
+		return;
+	if (err == -ENOMEM && rxq->posted)
+		ipoib_refused_retry(rxq->intf);
+	else
 		ipoib_flush(rxq->intf, IPOIB_FLUSH_RESTART);
 }
 

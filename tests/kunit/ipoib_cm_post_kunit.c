@@ -173,6 +173,7 @@ static void post_waiting(struct ipoib_cm_rx_bufs *bufs, u32 times, unsigned long
 {
 	while (times-- && !llist_empty(&hca.cm.rxq.waiting)) {
 		bufs->refused.since = jiffies - ago;
+		bufs->refused.last = bufs->refused.since;
 		ipoib_cm_post_waiting(&hca.cm.rxq);
 	}
 }
@@ -275,6 +276,8 @@ static void a_connection_is_given_up(struct kunit *test)
 	post_waiting(&one->bufs, 50, 0);
 	KUNIT_EXPECT_EQ(test, one->failed, 0U);
 	post_waiting(&one->bufs, 1, 2 * HZ);
+	KUNIT_EXPECT_EQ(test, one->failed, 0U);
+	post_waiting(&one->bufs, 50, 2 * HZ);
 	KUNIT_EXPECT_EQ(test, one->failed, 1U);
 	KUNIT_EXPECT_EQ(test, one->held, SLOTS - 2U);
 	KUNIT_EXPECT_EQ(test, other->failed, 0U);
@@ -307,13 +310,9 @@ static void what_waits_is_returned_at_the_end(struct kunit *test)
 static void what_waits_from_the_beginning(struct kunit *test)
 {
 	struct part *part = &hca.parts[0];
-	struct ipoib_cm_rx_bufs none = {};
 	u32 i;
 
 	hca.cm.rxq.shared = false;
-	ipoib_cm_post_ready(&hca.cm.rxq, &none);	/* shared buffers are not its own */
-	ipoib_cm_post_ready(&hca.cm.rxq, &part->bufs);
-	KUNIT_EXPECT_TRUE(test, llist_empty(&hca.cm.rxq.waiting));
 	for (i = 0; i < SLOTS; i++)
 		ipoib_cm_post_wait(&part->bufs, i);
 	KUNIT_EXPECT_TRUE(test, llist_empty(&hca.cm.rxq.waiting));

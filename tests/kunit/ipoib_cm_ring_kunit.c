@@ -365,6 +365,8 @@ static void a_link_that_takes_nothing_is_given_up(struct kunit *test)
 	retry_refused(&peer.link.refused, 1000, 0);
 	KUNIT_EXPECT_TRUE(test, ipoib_cm_tx_usable(&peer.link));
 	retry_refused(&peer.link.refused, 1, 2 * HZ);
+	KUNIT_EXPECT_TRUE(test, ipoib_cm_tx_usable(&peer.link));
+	retry_refused(&peer.link.refused, 50, 2 * HZ);
 	KUNIT_EXPECT_FALSE(test, ipoib_cm_tx_usable(&peer.link));
 	KUNIT_EXPECT_EQ(test, peer.notes, 1U);
 	peer.link.broken = false;

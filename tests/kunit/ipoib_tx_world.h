@@ -385,6 +385,7 @@ static __maybe_unused void retry_refused(struct ipoib_refused *refused, u32 time
 	while (times--) {
 		cancel_delayed_work_sync(work);
 		refused->since = jiffies - ago;
+		refused->last = refused->since;
 		world_hurry(work);
 	}
 	cancel_delayed_work_sync(work);
