@@ -152,9 +152,9 @@ def _host_suites():
                         4 * 3600, "-m", "race", "-k", "not 2048", "--kernel=race", "--cpus=2,4",
                         "--driver=ours", levels=(FULL,), builds=1)
     race.commands.insert(0, ["scripts/test-kernel", "build", "race"])
-    mapped = pytest_suite("dma", "two hosts whose HCAs reach only what is mapped", "tests/vm/test_dma.py", 3600,
-                          "tests/vm/test_ethtool.py", "tests/vm/test_transfer.py", "--full", "--dma=mapped",
-                          "--kernel=6.12", "-k", "not 2048", levels=(FULL,))
+    mapped = pytest_suite("dma", "two hosts whose HCAs reach only what is mapped", "tests/vm/test_dma.py",
+                          3600, "tests/vm/test_ethtool.py", "tests/vm/test_transfer.py", "--full",
+                          "--dma=mapped", "--kernel=6.12", "-k", "not 2048", levels=(FULL,))
     packages = pytest_suite("packages", "packages in a fresh Debian with systemd and SysV init",
                             "tests/packages", 3600, levels=(FULL,))
     packages.commands[:0] = [["packaging/test-deb", BUILD / "packages"],

@@ -79,7 +79,7 @@ step "a HCA with more queues than can be had"
 timeout 60 rdma link delete sib0 || fail "rdma link delete: status $?"
 again 300
 own_queues ib0 || fail "accelerated: $(ethtool -l ib0)"
-logged 1 "P_Key 0xffff has queue pairs of this driver: the HCA does not accelerate it, error -22" &&
-	logged 1 "sib0 port 1: the HCA asks for 2400 transmit queues and was given 192" ||
+logged 1 "P_Key 0xffff has queue pairs of this driver: the HCA does not accelerate it, error -22" ||
 	fail "not said why"
+logged 1 "sib0 port 1: the HCA asks for 2400 transmit queues and was given 192" || fail "not said how many"
 stack_down

@@ -117,6 +117,7 @@ heard=$(</sys/class/net/ib0.8001/statistics/rx_packets)
 ! "${N[@]}" ping -q -c 3 -i 0.1 -W 1 10.1.0.1 >/dev/null || fail "an answer without the parent"
 (($(</sys/class/net/ib0.8001/statistics/rx_packets) == heard)) || fail "a child hears without its parent"
 ! is_running ib0.8001 || fail "carrier, and it hears nothing"
+"${N[@]}" ip neigh delete 10.1.0.1 dev ib1.8001
 logged 1 "ib0.8001: no carrier before the HCA has opened ib0" || fail "not said why"
 ip link set ib0 up
 wait_for 30 is_running ib0.8001

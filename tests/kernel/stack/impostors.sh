@@ -38,6 +38,7 @@ none_is_asked() {
 	(($(stat cm_connects_under_way) == 0))
 }
 
+LIMITS=$(cat /proc/sys/net/ipv4/neigh/default/gc_thresh[123])
 neighbour_limits $((COUNT * 4)) $((COUNT * 4)) $((COUNT * 4))
 stack_up
 ip address add 10.1.0.1/16 dev ib0
@@ -77,3 +78,5 @@ wait_for 600 none_is_known
 echo "$(($(slab) - memory)) octets of slab"
 wait_for 60 connected_again
 stack_down
+# shellcheck disable=SC2086  # three numbers
+neighbour_limits $LIMITS
