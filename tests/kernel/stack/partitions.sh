@@ -135,28 +135,61 @@ stands_still() {
 		END {exit !still}' /run/stream
 }
 
-step "a partition of others costs nothing"
-before=$(costs 1)
-stream
-heavy=$(stat_of 1 flush_heavy)
-echo "green=$GREEN,ipoib,mtu=$IB_MTU:$(guid 0)=full,$(guid 1)=full;" >>/run/partitions.conf
-kill -HUP "$SM"
-wait_for 30 has_pkey 1 "$GREEN"
-wait_for 10 more_than 1 flush_heavy "$heavy"
-is_alive $STREAM || fail "the stream has ended before the partition came"
-wait_for 10 reaches 1 0 0
-[[ $before =~ ^[0-9]+\ [0-9]+\ [0-9]+$ && $(costs 1) == "$before" ]] || fail "before: $before; after: $(costs 1)"
+# cables_lost: how often h0 and h1 have lost their cables
+cables_lost() {
+	echo $(($(</sys/class/infiniband/sib0/ports/1/counters/link_downed) +
+		$(</sys/class/infiniband/sib1/ports/1/counters/link_downed)))
+}
+
+# partition_comes: to h0 and h1, which reach each other in another one. What it has cost is in
+# COSTS; false if that is anything.
+partition_comes() {
+	local before heavy
+	before=$(costs 1)
+	[[ $before =~ ^[0-9]+\ [0-9]+\ [0-9]+$ ]] || fail "no costs: $before"
+	stream
+	heavy=$(stat_of 1 flush_heavy)
+	echo "green=$GREEN,ipoib,mtu=$IB_MTU:$(guid 0)=full,$(guid 1)=full;" >>/run/partitions.conf
+	kill -HUP "$SM"
+	wait_for 30 has_pkey 1 "$GREEN"
+	wait_for 10 more_than 1 flush_heavy "$heavy"
+	is_alive $STREAM || fail "the stream has ended before the partition came"
+	wait_for 30 reaches 1 0 0
+	COSTS="before: $before; after: $(costs 1)"
+	[[ $COSTS == "before: $before; after: $before" ]] || return 1
+	wait $STREAM || fail "the stream: $(cat /run/stream)"
+	COSTS="TCP stood still: $(cat /run/stream)"
+	! stands_still
+}
+
+no_longer() {
+	! has_pkey 1 "$GREEN"
+}
+
+step "a partition of others costs nothing, and holds up no TCP"
+for ((try = 1; ; try++)); do
+	lost=$(cables_lost)
+	if partition_comes; then
+		break
+	fi
+	if ((try == 3)) || [[ $(cables_lost) == "$lost" ]]; then
+		fail "$COSTS"
+	fi
+	# As on a machine that is busy: the other end has been silent for too long.
+	echo "again, for a cable was given up meanwhile: $COSTS"
+	wait $STREAM || true
+	sed -i '/^green=/d' /run/partitions.conf
+	kill -HUP "$SM"
+	wait_for 30 no_longer
+	wait_for 60 reaches 1 0 0
+done
+grep 'sender\|receiver' /run/stream
 
 step "and nobody else"
 for way in "0 1 2" "2 1 0" "0 2 1" "1 2 0" "1 0 2"; do
 	read -r from net to <<<"$way"
 	isolated "$from" "$net" "$to" >/run/ping || fail "h$from reaches h$to in 10.$net.0.0/24"
 done
-
-step "nor was TCP held up"
-wait $STREAM || fail "the stream: $(cat /run/stream)"
-! stands_still || fail "TCP stood still: $(cat /run/stream)"
-grep 'sender\|receiver' /run/stream
 
 step "switches drop and count what is of a wrong partition"
 wrong "$RED" leaf2:1 Xmit	# h0's, and not h2's
