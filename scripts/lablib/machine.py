@@ -22,6 +22,8 @@ class Machine:
     driver:  the kernel's module for that bus; nothing if no kernel has it as one
     words:   more for the kernel's command line
     since:   version of QEMU from which on it emulates that
+    wrong:   instructions that QEMU emulates wrongly before a version, as the name of the
+             processor's feature and that version: such a QEMU's processor is one without them
     """
 
     program: str
@@ -32,6 +34,7 @@ class Machine:
     driver: str
     words: str = ""
     since: tuple[int, int] = (0, 0)
+    wrong: tuple[tuple[str, tuple[int, int]], ...] = ()
 
     def start(self, progress=lambda line: None):
         """QEMU, as its command line starts; where this machine's is too old, a newer one is fetched.
@@ -42,12 +45,20 @@ class Machine:
 
     def command(self, accel, cpu=""):
         """The start of the command line; @cpu: another model than the usual one. LabError: as start()."""
-        return [*self.start(), *self.options, "-accel", accel, "-cpu", cpu or self.cpu]
+        model = cpu or self.cpu
+        if self.wrong and accel.startswith("tcg"):
+            version = newer_qemu.version(self.program)
+            model += "".join(f",{feature}=off" for feature, since in self.wrong if version < since)
+        return [*self.start(), *self.options, "-accel", accel, "-cpu", model]
 
 
+# cx16: CMPXCHG16B takes an operand of the comparison before it for flags if that has not been
+# evaluated yet. The kernel's allocators use it: EFLAGS get bits of an address, TF and IOPL among
+# them, and an exception follows somewhere else ("WARNING ... exc_debug", "Oops: double fault").
 MACHINES = {
     "amd64": Machine("qemu-system-x86_64", ("-M", "q35", "-bios", "qboot.rom"), "max,la57=off",
-                     "ttyS0", "pci", "virtio_pci", "mitigations=off nokaslr no5lvl"),
+                     "ttyS0", "pci", "virtio_pci", "mitigations=off nokaslr no5lvl",
+                     wrong=(("cx16", (8, 0)),)),
     "arm64": Machine("qemu-system-aarch64", ("-M", "virt"), "cortex-a57",
                      "ttyAMA0", "pci", "virtio_pci"),
     "s390x": Machine("qemu-system-s390x", ("-M", "s390-ccw-virtio"), "qemu",

@@ -42,6 +42,13 @@ def test_a_model_and_hardware_virtualisation():
     assert "-accel kvm -cpu host " in line(accel="kvm", cpu="qemu64")
 
 
+@pytest.mark.parametrize(("version", "model"), [((7, 2), "max,la57=off,cx16=off"), ((8, 0), "max,la57=off")])
+def test_instructions_that_an_old_qemu_emulates_wrongly(monkeypatch, version, model):
+    monkeypatch.setattr(machine.newer_qemu, "version", lambda program: version)
+    assert f"-accel tcg,thread=multi -cpu {model} " in line()
+    assert "-accel kvm -cpu host " in line(accel="kvm")
+
+
 @pytest.mark.parametrize(("processor", "start", "console", "bus"), [
     ("arm64", "qemu-system-aarch64 -M virt ", "ttyAMA0", "pci"),
     ("s390x", "qemu-system-s390x -M s390-ccw-virtio ", "ttysclp0", "ccw")])
