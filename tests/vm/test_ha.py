@@ -31,6 +31,7 @@ STREAM_PAUSE = 0.02  # seconds: some 25 Mbit/s
 GROUP = "239.7.1.2"
 CONNECTED_MTU = 65520
 HOGS = "for each in $(seq $((4 * $(nproc)))); do while :; do :; done & done; wait"
+QUIET = 5                   # seconds: NetworkManager sets up again after one
 SESSIONS = 4                # of a host: both of its ports with both of its peer's
 BETWEEN = (3, 4)            # the ports of sw1 that lead to sw2
 
@@ -67,6 +68,11 @@ class Daemon:
     def becomes_active(self, name):
         until(lambda: self.active() == name, 60,
               lambda: f"{self.host}: {name} is active: {self.pair()}")
+
+    def left_alone(self):
+        """Whoever else configures its interfaces has got over the failure."""
+        until(lambda: all(one["works"] and one["since_s"] > QUIET for one in self.pair()["interfaces"]),
+              120, lambda: f"{self.host}: no interface has failed for {QUIET} s: {self.pair()}")
 
     def switch_to(self, name):
         if self.active() != name:
@@ -429,6 +435,8 @@ def test_failover(lab, record_property, cause, mode, manager):
         traffic.flows()
         moves = daemons["h2"].pair()["moves"]
         for daemon in daemons.values():
+            if manager != managers.ALONE:
+                daemon.left_alone()
             daemon.switch_to("ib0")
         traffic.flows()
         note("as before")
