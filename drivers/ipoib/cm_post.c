@@ -37,12 +37,8 @@ static void rxq_refused(struct ipoib_cm_rxq *rxq, const struct ib_recv_wr *wr, i
 	struct ipoib_cm_rx_bufs *bufs = rxq->refill_bufs;
 
 	if (!ipoib_refused(rxq->cm->intf, &bufs->refused, false, err, wr != rxq->wr)) {
-		if (bufs->qp) {
-			rxq_give_up(bufs->qp->qp_context, wr);
-			return;
-		}
-		/* The shared queue has to go on. */
-		ipoib_refused_retry(rxq->cm->intf);
+		rxq_give_up(bufs->qp->qp_context, wr);
+		return;
 	}
 	if (bufs->waiting == IPOIB_NO_SLOT)
 		llist_add(&bufs->wait, &rxq->waiting);
@@ -100,7 +96,7 @@ void ipoib_cm_post(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx_bufs *bufs, u32 
 		ipoib_cm_post_batch(rxq);
 }
 
-/* Each of them once; what is refused again waits again. */
+/* Each of them once, until one is refused again: that and those behind it wait again. */
 static void rxq_post_again(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx_bufs *bufs)
 {
 	struct ipoib_cm_rx *rx = bufs->qp ? bufs->qp->qp_context : NULL;
@@ -110,10 +106,12 @@ static void rxq_post_again(struct ipoib_cm_rxq *rxq, struct ipoib_cm_rx_bufs *bu
 	for (; index != IPOIB_NO_SLOT; index = next) {
 		/* With the last one that is returned, the connection may go. */
 		next = bufs->slots[index].next;
-		if (!rx || ipoib_cm_rx_receives(rx))
+		if (rx && !ipoib_cm_rx_receives(rx))
+			ipoib_cm_rx_returned(rx);
+		else if (bufs->waiting == IPOIB_NO_SLOT)
 			ipoib_cm_post(rxq, bufs, index);
 		else
-			ipoib_cm_rx_returned(rx);
+			ipoib_cm_post_wait(bufs, index);
 	}
 	ipoib_cm_post_batch(rxq);
 }

@@ -136,14 +136,22 @@ static void rx_flush(struct ipoib_cm_rx *rx)
 	ipoib_cm_command(&rx->item, ipoib_cm_rx_to_error);
 }
 
+/* Return: 0, -EAGAIN if it is refused for now, or what the HCA says. */
 static int rx_post_drain(struct ipoib_cm_rx *rx)
 {
 	struct ib_send_wr wr = {
 		.wr_id = IPOIB_CM_RX_DRAIN,
 		.opcode = IB_WR_SEND,
 	};
+	int err = ib_post_send(rx->qp, &wr, NULL);
 
-	return ib_post_send(rx->qp, &wr, NULL);
+	if (err != -ENOMEM)
+		return err;
+	/* Its deadline may have passed while it waited for its turn. */
+	if (!rx->refused)
+		rx->deadline = jiffies + RX_END_TIME;
+	rx->refused = true;
+	return time_before(jiffies, rx->deadline) ? -EAGAIN : err;
 }
 
 /* Let the next connection that waits drain, if none does. */
@@ -159,8 +167,8 @@ static void rx_start_drain(struct ipoib_cm *cm)
 		if (rx->state != IPOIB_CM_RX_WAITING)
 			continue;
 		err = rx_post_drain(rx);
-		/* Refused for now: at the next tick. */
-		if (err == -ENOMEM && time_before(jiffies, rx->deadline))
+		/* At the next tick */
+		if (err == -EAGAIN)
 			continue;
 		WRITE_ONCE(rx->state, IPOIB_CM_RX_DRAINING);
 		rx->deadline = err ? jiffies : jiffies + RX_END_TIME;

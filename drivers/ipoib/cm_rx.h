@@ -55,6 +55,7 @@ enum ipoib_cm_rx_state {
  *	queue pair receives, then receive NAPI
  * @used: jiffies of the newest message; control, then receive NAPI; read anywhere
  * @deadline: jiffies by which the state has to change; control
+ * @refused: the HCA has refused the send that comes back last; @deadline counts from then; control
  * @rcu: for freeing behind NAPI
  */
 struct ipoib_cm_rx {
@@ -73,6 +74,7 @@ struct ipoib_cm_rx {
 	u32 held;
 	unsigned long used;
 	unsigned long deadline;
+	bool refused;
 	struct rcu_head rcu;
 };
 

@@ -510,6 +510,7 @@ int ipoib_cm_rxq_create(struct ipoib_cm *cm)
 
 	rxq->cm = cm;
 	rxq->bufs.waiting = IPOIB_NO_SLOT;
+	rxq->bufs.refused.keeps = true;
 	init_llist_head(&rxq->waiting);
 	u64_stats_init(&rxq->count.sync);
 	rxq_divide(rxq, &ca->attrs);

@@ -11,7 +11,8 @@
  * the HCA has a buffer; then their queue is not given up. One that is refused for another reason
  * is, for nobody knows what the HCA has of it. For a connection that means that it is broken, and
  * for the interface that its queue pairs start afresh. The shared receive queue of connections is
- * never given up: nothing makes another one while there are connections.
+ * never given up, for whatever reason: nothing makes another one while there are connections. When
+ * others would be, it is said.
  *
  * An HCA that takes nothing in the state that a queue pair is in may not say at which request it
  * has failed (rdmavt), or say NULL: then it is the first.
@@ -81,6 +82,8 @@ void ipoib_refused_retry(struct ipoib_intf *intf)
 bool ipoib_refused(struct ipoib_intf *intf, struct ipoib_refused *refused, bool send, int err,
 		   bool some)
 {
+	bool waits = err == -ENOMEM || refused->keeps;
+
 	atomic64_inc(send ? &intf->sends_refused : &intf->receives_refused);
 	if (some)
 		refused->none = 0;
@@ -91,15 +94,15 @@ bool ipoib_refused(struct ipoib_intf *intf, struct ipoib_refused *refused, bool 
 		refused->none++;
 		refused->last = jiffies;
 	}
-	if (err == -ENOMEM && (refused->none < REFUSED_TIMES ||
-			       time_before_eq(jiffies, refused->since + REFUSED_TIME))) {
+	if (waits)
 		ipoib_refused_retry(intf);
+	if (waits && (refused->none < REFUSED_TIMES ||
+		      time_before_eq(jiffies, refused->since + REFUSED_TIME)))
 		return true;
-	}
 	/* The next time counts from then on. */
 	refused->none = 0;
 	if (net_ratelimit())
 		netdev_warn(intf->dev, "the HCA refused a %s: error %d\n",
 			    send ? "send" : "receive", err);
-	return false;
+	return refused->keeps;
 }

@@ -14,6 +14,7 @@ struct ipoib_txq;
 
 /**
  * struct ipoib_refused - whether the HCA takes the requests of a queue
+ * @keeps: the queue is never given up; constant
  * @none: so often in a row, REFUSED_DELAY apart at least, it has taken nothing
  * @since: jiffies of the first time
  * @last: jiffies of the last one
@@ -21,6 +22,7 @@ struct ipoib_txq;
  * Belongs to whoever posts to the queue.
  */
 struct ipoib_refused {
+	bool keeps;
 	u32 none;
 	unsigned long since;
 	unsigned long last;

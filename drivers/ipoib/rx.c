@@ -49,31 +49,42 @@ static int rx_alloc_buffer(struct ipoib_rxq *rxq, struct ipoib_rx_slot *slot)
 	return 0;
 }
 
-/* The HCA has not taken the requests from @wr on: their buffers wait. */
-static void rx_refused(struct ipoib_rxq *rxq, const struct ib_recv_wr *wr, int err)
+static void rx_post_wait(struct ipoib_rxq *rxq, u32 index)
+{
+	rxq->slots[index].next = rxq->waiting;
+	WRITE_ONCE(rxq->waiting, index);
+}
+
+/*
+ * The HCA has not taken the requests from @wr on: their buffers wait. Return: 0, or @err if the
+ * queue is given up; what fills it says so itself.
+ */
+static int rx_refused(struct ipoib_rxq *rxq, const struct ib_recv_wr *wr, int err)
 {
 	bool again = ipoib_refused(rxq->intf, &rxq->refused, false, err, wr != rxq->wr);
 
-	for (; wr; wr = wr->next) {
-		rxq->slots[wr->wr_id].next = rxq->waiting;
-		WRITE_ONCE(rxq->waiting, wr->wr_id);
-	}
+	for (; wr; wr = wr->next)
+		rx_post_wait(rxq, wr->wr_id);
 	if (again)
-		return;
-	if (err == -ENOMEM && rxq->posted)
+		return 0;
+	if (err == -ENOMEM && rxq->posted) {
 		ipoib_refused_retry(rxq->intf);
-	else
+		return 0;
+	}
+	if (READ_ONCE(rxq->intf->running))
 		ipoib_flush(rxq->intf, IPOIB_FLUSH_RESTART);
+	return err;
 }
 
-static void rx_post_batch(struct ipoib_rxq *rxq)
+/* Return: as rx_refused() */
+static int rx_post_batch(struct ipoib_rxq *rxq)
 {
 	const struct ib_recv_wr *bad = rxq->wr;
 	unsigned int n = rxq->refill, taken = n;
 	int err;
 
 	if (!n)
-		return;
+		return 0;
 	rxq->refill = 0;
 	rxq->wr[n - 1].next = NULL;
 	err = ib_post_recv(rxq->intf->qp, rxq->wr, &bad);
@@ -82,14 +93,15 @@ static void rx_post_batch(struct ipoib_rxq *rxq)
 	} else {
 		bad = bad ?: rxq->wr;
 		taken = bad - rxq->wr;
-		rx_refused(rxq, bad, err);
+		err = rx_refused(rxq, bad, err);
 	}
 	rxq->wr[n - 1].next = n < IPOIB_POLL_BATCH ? &rxq->wr[n] : NULL;
 	WRITE_ONCE(rxq->posted, rxq->posted + taken);
+	return err;
 }
 
-/* Give slot @index to the HCA, at the latest at the next rx_post_batch(). */
-static void rx_post(struct ipoib_rxq *rxq, u32 index)
+/* Give slot @index to the HCA, at the latest at the next rx_post_batch(). Return: as that. */
+static int rx_post(struct ipoib_rxq *rxq, u32 index)
 {
 	struct ib_sge *sge = rxq->sge[rxq->refill];
 
@@ -98,11 +110,10 @@ static void rx_post(struct ipoib_rxq *rxq, u32 index)
 	ib_dma_sync_single_for_device(rxq->intf->ca, sge[0].addr,
 				      IPOIB_UD_HEAD_LEN, DMA_FROM_DEVICE);
 	sge[1].addr = rxq->slots[index].dma;
-	if (++rxq->refill == IPOIB_POLL_BATCH)
-		rx_post_batch(rxq);
+	return ++rxq->refill == IPOIB_POLL_BATCH ? rx_post_batch(rxq) : 0;
 }
 
-/* Each buffer that the HCA has refused once more; what it refuses again waits again. */
+/* Each of them once, until one is refused again: that and those behind it wait again. */
 static void rx_post_waiting(struct ipoib_rxq *rxq)
 {
 	u32 index = rxq->waiting, next;
@@ -110,7 +121,10 @@ static void rx_post_waiting(struct ipoib_rxq *rxq)
 	WRITE_ONCE(rxq->waiting, IPOIB_NO_SLOT);
 	for (; index != IPOIB_NO_SLOT; index = next) {
 		next = rxq->slots[index].next;
-		rx_post(rxq, index);
+		if (rxq->waiting == IPOIB_NO_SLOT)
+			rx_post(rxq, index);
+		else
+			rx_post_wait(rxq, index);
 	}
 	rx_post_batch(rxq);
 }
@@ -391,7 +405,7 @@ static void rx_comp_handler(struct ib_cq *cq, void *context)
  * @buf_len: largest datagram to expect [octets]
  *
  * Context: control; queue pair in INIT or later.
- * Return: 0 or -ENOMEM; in the latter case ipoib_rxq_empty() is still due.
+ * Return: 0, -ENOMEM, or what the HCA says; in case of an error ipoib_rxq_empty() is still due.
  */
 int ipoib_rxq_fill(struct ipoib_rxq *rxq, u32 buf_len)
 {
@@ -413,9 +427,10 @@ int ipoib_rxq_fill(struct ipoib_rxq *rxq, u32 buf_len)
 	for (i = 0; i < rxq->size && !err; i++) {
 		err = rx_alloc_buffer(rxq, &rxq->slots[i]);
 		if (!err)
-			rx_post(rxq, i);
+			err = rx_post(rxq, i);
 	}
-	rx_post_batch(rxq);
+	if (!err)
+		err = rx_post_batch(rxq);
 	local_bh_enable();
 	return err;
 }

@@ -221,7 +221,10 @@ static void what_the_hca_refuses_to_a_peer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cm->stat_accepts, 0ULL);
 }
 
-/* The send that is to come back last: asked for again at the next tick, for so long. */
+/*
+ * The send that is to come back last: asked for again at the next tick, for so long, however late
+ * it was for the first time.
+ */
 static void a_drain_that_is_refused(struct kunit *test)
 {
 	struct ipoib_cm *cm = world->intf->cm;
@@ -235,6 +238,7 @@ static void a_drain_that_is_refused(struct kunit *test)
 		hca.drains = 0;
 		rx_qp_event(&(struct ib_event) { .event = IB_EVENT_QP_FATAL }, rx);
 		settle();
+		rx->deadline = jiffies;
 		rx_qp_event(&(struct ib_event) { .event = IB_EVENT_QP_LAST_WQE_REACHED }, rx);
 		settle();
 		KUNIT_EXPECT_EQ(test, hca.drains, 1U);

@@ -37,6 +37,7 @@ static struct {
 	struct part parts[PARTS];
 	u32 posted[SLOTS];	/* of the shared buffers */
 	u32 takes;		/* requests that it takes of a list */
+	u32 lists;		/* that it has been given */
 	int error;
 	bool names_none;	/* it does not say which one it has refused */
 } hca;
@@ -45,6 +46,7 @@ static int take(u32 *posted, const struct ib_recv_wr *wr, const struct ib_recv_w
 {
 	u32 left = hca.takes;
 
+	hca.lists++;
 	for (; wr; wr = wr->next, left--) {
 		if (!left) {
 			*bad = hca.names_none ? NULL : wr;
@@ -134,6 +136,7 @@ static int setup(struct kunit *test)
 	rxq->sges = IPOIB_CM_RX_SGE;
 	init_llist_head(&rxq->waiting);
 	bufs_init(&rxq->bufs, PARTS, NULL);
+	rxq->bufs.refused.keeps = true;
 	for (i = 0; i < PARTS; i++) {
 		hca.parts[i].qp.qp_context = &hca.parts[i];
 		bufs_init(&hca.parts[i].bufs, i, &hca.parts[i].qp);
@@ -207,6 +210,25 @@ static void what_is_refused_is_posted_again(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, bufs->waiting, IPOIB_NO_SLOT);
 		KUNIT_EXPECT_TRUE(test, llist_empty(&hca.cm.rxq.waiting));
 	}
+}
+
+/* A HCA that has no room is asked once in a pass, not for each list that waits. */
+static void a_pass_ends_where_one_is_refused(struct kunit *test)
+{
+	struct ipoib_cm_rx_bufs *bufs = &hca.cm.rxq.bufs;
+
+	hca.takes = 0;
+	post_all(bufs);
+	hca.lists = 0;
+	post_waiting(bufs, 1, 0);
+	KUNIT_EXPECT_EQ(test, hca.lists, 1U);
+	hca.takes = 1;
+	post_waiting(bufs, 1, 0);
+	KUNIT_EXPECT_EQ(test, hca.lists, 2U);
+	KUNIT_EXPECT_EQ(test, have_once(hca.posted), 1U);
+	hca.takes = SLOTS;
+	post_waiting(bufs, 1, 0);
+	KUNIT_EXPECT_EQ(test, have_once(hca.posted), (u32)SLOTS);
 }
 
 /* All connections depend on it, and none makes another one. */
@@ -364,6 +386,7 @@ static void refusals_that_name_no_request(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(none_is_refused),
 	KUNIT_CASE(what_is_refused_is_posted_again),
+	KUNIT_CASE(a_pass_ends_where_one_is_refused),
 	KUNIT_CASE(the_shared_queue_is_never_given_up),
 	KUNIT_CASE(a_connection_outlives_refusals),
 	KUNIT_CASE(a_connection_is_given_up),

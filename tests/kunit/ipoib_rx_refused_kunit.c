@@ -139,6 +139,49 @@ static void refusals_that_name_no_request(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hca.restarts, 0U);
 }
 
+/* A HCA that has no room is asked once in a pass, not for each list that waits. */
+static void a_pass_ends_where_one_is_refused(struct kunit *test)
+{
+	struct ipoib_rxq *rxq = &world->intf->rxq;
+
+	napi_disable(&rxq->napi);
+	ipoib_rxq_empty(rxq);
+	memset(hca.posted, 0, sizeof(hca.posted));
+	hca.refuse_from = 0;
+	KUNIT_ASSERT_EQ(test, ipoib_rxq_fill(rxq, world->intf->group_mtu), 0);
+	hca.lists = 0;
+	napi_enable(&rxq->napi);
+	post_again();
+	KUNIT_EXPECT_EQ(test, hca.lists, 1U);
+	hca.refuse_from = -1;
+	post_again();
+	KUNIT_EXPECT_EQ(test, posted(), RING);
+}
+
+/*
+ * A queue that is filled is not given up behind the back of what fills it, which would begin
+ * again at once, for ever.
+ */
+static void a_queue_that_cannot_be_filled(struct kunit *test)
+{
+	struct ipoib_rxq *rxq = &world->intf->rxq;
+
+	napi_disable(&rxq->napi);
+	world->intf->running = false;
+	ipoib_rxq_empty(rxq);
+	memset(hca.posted, 0, sizeof(hca.posted));
+	hca.refuse_error = -EIO;
+	hca.refuse_from = 0;
+	KUNIT_EXPECT_EQ(test, ipoib_rxq_fill(rxq, world->intf->group_mtu), -EIO);
+	KUNIT_EXPECT_EQ(test, hca.restarts, 0U);
+	hca.refuse_from = -1;
+	ipoib_rxq_empty(rxq);
+	KUNIT_EXPECT_EQ(test, ipoib_rxq_fill(rxq, world->intf->group_mtu), 0);
+	KUNIT_EXPECT_EQ(test, posted(), RING);
+	world->intf->running = true;
+	napi_enable(&rxq->napi);
+}
+
 static void refused_buffer_restarts(struct kunit *test)
 {
 	hca.refuse_from = 0;
@@ -156,6 +199,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_queue_that_takes_nothing_restarts),
 	KUNIT_CASE(a_restart_begins_to_count),
 	KUNIT_CASE(refusals_that_name_no_request),
+	KUNIT_CASE(a_pass_ends_where_one_is_refused),
+	KUNIT_CASE(a_queue_that_cannot_be_filled),
 	KUNIT_CASE(refused_buffer_restarts),
 	{}
 };

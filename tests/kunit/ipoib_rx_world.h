@@ -28,18 +28,12 @@ static void fake_receive(struct sk_buff *skb);
 
 #define RING	32U
 
-/* What a HCA that refuses says of the first request that it has not taken */
-enum telling {
-	TELLS,
-	TELLS_NOTHING,
-	TELLS_NULL,
-};
-
 static struct {
 	struct ib_cq cq;
 	struct ib_sge sge[RING][3];	/* by slot, as posted last */
 	bool posted[RING];
 	u32 twice;		/* posted while the HCA still had it */
+	u32 lists;		/* that it has been given */
 	int refuse_from;	/* requests accepted in a call, or -1 for all */
 	int refuse_error;
 	enum telling telling;
@@ -71,6 +65,7 @@ static int fake_post_recv(struct ib_qp *qp, const struct ib_recv_wr *wr,
 {
 	int accepted = 0;
 
+	hca.lists++;
 	for (; wr; wr = wr->next) {
 		if (accepted++ == hca.refuse_from) {
 			if (hca.telling != TELLS_NOTHING)

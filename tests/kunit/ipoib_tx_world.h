@@ -29,13 +29,6 @@ static struct ib_cq *fake_create_cq(struct ib_device *ca, ib_comp_handler comp,
 #define RING	8U
 #define QUEUES	4U
 
-/* What a HCA that refuses says of the first request that it has not taken */
-enum telling {
-	TELLS,
-	TELLS_NOTHING,
-	TELLS_NULL,
-};
-
 /* What the HCA has been given and what it will say. */
 static struct {
 	struct ib_cq cq;

@@ -67,6 +67,13 @@ struct world {
 
 static struct world *world;
 
+/* What a HCA that refuses says of the first request that it has not taken */
+enum telling {
+	TELLS,
+	TELLS_NOTHING,
+	TELLS_NULL,
+};
+
 struct ib_sa_client ipoib_sa_client;
 
 static struct ib_ah *fake_create_ah(struct ib_pd *pd, struct rdma_ah_attr *attr, u32 flags)
