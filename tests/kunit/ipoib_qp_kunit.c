@@ -23,6 +23,9 @@ static struct {
 	u32 qps;	/* that have been made */
 	u32 fills;	/* of the receive queue */
 	u32 empties;
+	bool starts;	/* completions come as soon as a queue pair has left RESET */
+	u32 polls;	/* for receives, meanwhile */
+	u32 early;	/* of those, with nobody to post again what they find */
 } made;
 
 static struct ib_qp *fake_create_qp(void)
@@ -38,6 +41,11 @@ static int fake_modify_qp(struct ib_qp *qp, const struct ib_qp_attr *attr, int m
 {
 	if (mask & IB_QP_STATE)
 		hca.state[qp - hca.qps] = attr->qp_state;
+	if (made.starts) {
+		local_bh_disable();
+		napi_schedule(&world->intf->rxq.napi);
+		local_bh_enable();
+	}
 	return 0;
 }
 
@@ -67,6 +75,8 @@ void ipoib_cq_discard(struct ib_cq *cq, struct ib_wc *wc)
 
 static int fake_rx_poll(struct napi_struct *napi, int budget)
 {
+	made.polls += made.starts;
+	made.early += made.starts && !READ_ONCE(world->intf->running);
 	napi_complete(napi);
 	return 0;
 }
@@ -137,6 +147,21 @@ static void refuse_half(struct kunit *test, u16 queue)
 	send_list(test, queue, 1, 4);
 	KUNIT_ASSERT_EQ(test, world->intf->txq[queue].head, 4U);
 	KUNIT_ASSERT_EQ(test, hca.posts, 2U);
+}
+
+/* A receive that completes before the interface runs is not posted again: none is seen then. */
+static void receives_wait_for_the_start(struct kunit *test)
+{
+	unsigned long deadline = jiffies + 10 * HZ;
+
+	control(stop_work, 0);
+	made.starts = true;
+	control(start_work, 0);
+	while (!READ_ONCE(made.polls) && time_before(jiffies, deadline))
+		schedule_timeout_uninterruptible(1);
+	made.starts = false;
+	KUNIT_EXPECT_GT(test, made.polls, 0U);
+	KUNIT_EXPECT_EQ(test, made.early, 0U);
 }
 
 static void stop_with_refused_sends(struct kunit *test)
@@ -257,6 +282,7 @@ static void a_queue_goes_with_refused_sends(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
+	KUNIT_CASE(receives_wait_for_the_start),
 	KUNIT_CASE(stop_with_refused_sends),
 	KUNIT_CASE(doorbells_of_a_queue_that_stops),
 	KUNIT_CASE(stop_with_a_ring_of_refused_sends),
