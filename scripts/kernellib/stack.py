@@ -34,12 +34,11 @@ SOURCED = re.compile(r'^source "\$STACK/(.+)"$', re.MULTILINE)
 LIMIT_SECONDS = 600
 # Of those that need another one
 LIMITS = {"endless": 10, "connections": 1800, "fault": 1800, "fault-make": 1800, "ha-soak": 3600,
-          "impostors": 3600,
-          "many": 1800, "modes": 3600, "queues": 1800, "soak": 7200, "strangers": 3600,
-          "thousand": 5400}
+          "impostors": 3600, "many": 1800, "modes": 3600, "queues": 1800, "requests": 3600,
+          "soak": 7200, "strangers": 3600, "thousand": 5400}
 # Of the environment, for a scenario that has them
 KNOBS = ("SOAK", "CROWD", "NEIGHBOURS", "HOURS", "PEERS", "SEED", "HCA_SEED", "SWITCHES",
-         "STRANGERS", "IMPOSTORS", "KILLS")
+         "STRANGERS", "IMPOSTORS", "REQUESTS", "KILLS")
 # What takes longest comes first, so that nothing is left to wait for at the end.
 LONGEST = ("fault-make", "failover", "fault", "queues", "kill", "loss", "groups", "ha", "reload")
 

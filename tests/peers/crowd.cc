@@ -76,26 +76,38 @@ Crowd::Connection &Crowd::outgoing(std::uint32_t peer, const Remote &remote)
     if (const auto found = out_.find(pair); found != out_.end())
         return connections_.at(found->second);
     const std::uint32_t own = newQpn();
-    const CmMessage req{.type = CmType::req,
-                        .transaction = own,
-                        .commId = own,
-                        .serviceId = ipoibService | remote.address.qpn,
-                        .caGuid = port_.guid,
-                        .qpn = own,
-                        .psn = own,
-                        .lid = port_.lid,
-                        .remoteLid = remote.lid,
-                        .gid = port_.gid,
-                        .remoteGid = remote.address.gid,
-                        .ipoibQpn = peer,
-                        .longest = Receiver::longest};
     out_.emplace(pair, own);
     return connections_
-        .emplace(
-            own,
-            Connection{
-                .own = own, .peer = peer, .remote = remote, .sent = req, .receiver = Receiver(own)})
+        .emplace(own, Connection{.own = own,
+                                 .peer = peer,
+                                 .remote = remote,
+                                 .sent = reqTo(remote, own, peer),
+                                 .receiver = Receiver(own)})
         .first->second;
+}
+
+CmMessage Crowd::reqTo(const Remote &remote, std::uint32_t own, std::uint32_t peer) const
+{
+    return {.type = CmType::req,
+            .transaction = own,
+            .commId = own,
+            .serviceId = ipoibService | remote.address.qpn,
+            .caGuid = port_.guid,
+            .qpn = own,
+            .psn = own,
+            .lid = port_.lid,
+            .remoteLid = remote.lid,
+            .gid = port_.gid,
+            .remoteGid = remote.address.gid,
+            .ipoibQpn = peer,
+            .longest = Receiver::longest};
+}
+
+void Crowd::flood(std::uint32_t count)
+{
+    const auto first = fabric::Addresses::firstQpn + static_cast<std::uint32_t>(addresses_.count());
+    for (; lastAsked_ && count > 0; --count)
+        send(lastAsked_->lid, reqTo(*lastAsked_, newQpn(), first + floods_++));
 }
 
 io::View Crowd::payloadOf(io::View packet, const fabric::PacketHeaders &headers) const
@@ -157,6 +169,8 @@ void Crowd::onReq(const CmMessage &req, std::uint16_t lid)
             return send(lid, before.sent);
         erase(before);
     }
+    const Remote remote{.lid = lid, .address = {.qpn = req.ipoibQpn, .gid = req.gid}};
+    lastAsked_ = remote;
     const std::uint32_t own = newQpn();
     const CmMessage rep{.type = CmType::rep,
                         .transaction = req.transaction,
@@ -173,7 +187,7 @@ void Crowd::onReq(const CmMessage &req, std::uint16_t lid)
                         .own = own,
                         .peer = peer,
                         .remoteQpn = req.qpn,
-                        .remote = {.lid = lid, .address = {.qpn = req.ipoibQpn, .gid = req.gid}},
+                        .remote = remote,
                         .sent = rep,
                         .receiver = Receiver(own)});
     send(lid, rep);

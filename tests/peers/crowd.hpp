@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -45,6 +46,9 @@ class Crowd
     void onTime(Time now);
     // As if all had restarted: connections are gone, and nobody is told.
     void forget();
+    // Ask whoever has asked for a connection last for so many, each for an interface that there is
+    // not, and whose queue pair nobody has had. Answers are ignored.
+    void flood(std::uint32_t count);
     [[nodiscard]] std::vector<io::Bytes> takeOutput() { return std::exchange(output_, {}); }
     [[nodiscard]] Count count() const;
 
@@ -84,6 +88,7 @@ class Crowd
     [[nodiscard]] Connection *find(std::uint32_t own);
     void erase(const Connection &connection);
     [[nodiscard]] Connection &outgoing(std::uint32_t peer, const Remote &remote);
+    [[nodiscard]] CmMessage reqTo(const Remote &remote, std::uint32_t own, std::uint32_t peer) const;
     [[nodiscard]] std::uint32_t newQpn();
 
     void send(std::uint16_t lid, const CmMessage &message);
@@ -96,6 +101,8 @@ class Crowd
     std::map<std::uint32_t, Connection> connections_; // by own QPN
     std::map<Pair, std::uint32_t> in_;                // own QPN
     std::map<Pair, std::uint32_t> out_;               //
+    std::optional<Remote> lastAsked_;
+    std::uint32_t floods_ = 0; // requests
     std::uint64_t echoes_ = 0;
     std::vector<io::Bytes> output_;
 };

@@ -9,9 +9,11 @@
 
 #include <poll.h>
 
+#include <charconv>
 #include <iostream>
 #include <random>
 #include <string>
+#include <string_view>
 
 namespace
 {
@@ -40,8 +42,14 @@ bool inputReady()
 
 void obey(peers::Crowd &crowd, const std::string &line)
 {
+    static constexpr std::string_view flood = "flood ";
+    std::uint32_t requests = 0;
     if (line == "forget")
         crowd.forget();
+    else if (line.starts_with(flood) &&
+             std::from_chars(line.data() + flood.size(), line.data() + line.size(), requests).ec ==
+                 std::errc{})
+        crowd.flood(requests);
     const auto count = crowd.count();
     std::cout << nlohmann::json{{"in", count.in}, {"out", count.out}, {"echoes", count.echoes}}
               << std::endl;
@@ -84,9 +92,10 @@ int run(int argc, char **argv)
     Arguments arguments;
     CLI::App app{"Many IPoIB peers in connected mode, as the host at the other end of a sib port's "
                  "cable.\nEach address has a queue pair, and a connection each way with whoever "
-                 "pings it.\nReads lines: `forget` loses all connections and tells nobody; it and "
-                 "any other line\nare answered by the number of connections and of pings. Ends "
-                 "with its input."};
+                 "pings it.\nReads lines: `forget` loses all connections and tells nobody; `flood "
+                 "N` asks whoever\nhas asked last for N connections, each for another interface, "
+                 "and ignores the answers;\nthese and any other line are answered by the number "
+                 "of connections and of pings. Ends\nwith its input."};
     app.add_option("--netdev", arguments.netdev, "lower network device of the cable")->required();
     app.add_option("--addresses", arguments.addresses, "IPv4 addresses, FIRST-LAST")->required();
     app.add_option("--guid", arguments.guid, "own port GUID");

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <set>
 
 namespace openipoib::peers
 {
@@ -103,6 +104,33 @@ TEST_F(AskedCrowd, AServiceOfNobodyIsNotAnswered)
     }
     EXPECT_TRUE(crowd.takeOutput().empty());
     EXPECT_EQ(crowd.count().in, 0u);
+}
+
+TEST_F(AskedCrowd, FloodsWhoHasAskedLast)
+{
+    crowd.flood(3);
+    EXPECT_TRUE(crowd.takeOutput().empty());
+    EXPECT_EQ(answerTo(request(3)).type, CmType::rep);
+    crowd.flood(3);
+    crowd.flood(2);
+    const auto output = crowd.takeOutput();
+    ASSERT_EQ(output.size(), 5u);
+    constexpr std::size_t madAt = ib::Lrh::size + ib::Bth::size + ib::Deth::size;
+    std::set<std::uint32_t> interfaces;
+    std::set<std::uint32_t> ids;
+    for (const auto &packet : output) {
+        const auto req = CmMessage::parse(io::View(packet).subspan(madAt));
+        ASSERT_TRUE(req);
+        EXPECT_EQ(req->type, CmType::req);
+        EXPECT_EQ(req->serviceId, ipoibService | 0x48);
+        EXPECT_EQ(req->remoteLid, 9);
+        interfaces.insert(req->ipoibQpn);
+        ids.insert(req->commId);
+    }
+    EXPECT_EQ(interfaces.size(), 5u);
+    EXPECT_EQ(ids.size(), 5u);
+    EXPECT_GT(*interfaces.begin(), member + 8);
+    EXPECT_EQ(crowd.count().out, 0u);
 }
 
 TEST_F(AskedCrowd, PacketsCutAnywhereAreDropped)
