@@ -136,22 +136,22 @@ static void rx_flush(struct ipoib_cm_rx *rx)
 	ipoib_cm_command(&rx->item, ipoib_cm_rx_to_error);
 }
 
-/* Return: 0, -EAGAIN if it is refused for now, or what the HCA says. */
-static int rx_post_drain(struct ipoib_cm_rx *rx)
+/* Return: false if it is refused for now; else @err is 0 or what the HCA says. */
+static bool rx_post_drain(struct ipoib_cm_rx *rx, int *err)
 {
 	struct ib_send_wr wr = {
 		.wr_id = IPOIB_CM_RX_DRAIN,
 		.opcode = IB_WR_SEND,
 	};
-	int err = ib_post_send(rx->qp, &wr, NULL);
 
-	if (err != -ENOMEM)
-		return err;
+	*err = ib_post_send(rx->qp, &wr, NULL);
+	if (*err != -ENOMEM)
+		return true;
 	/* Its deadline may have passed while it waited for its turn. */
 	if (!rx->refused)
 		rx->deadline = jiffies + RX_END_TIME;
 	rx->refused = true;
-	return time_before(jiffies, rx->deadline) ? -EAGAIN : err;
+	return time_after_eq(jiffies, rx->deadline);
 }
 
 /* Let the next connection that waits drain, if none does. */
@@ -166,9 +166,8 @@ static void rx_start_drain(struct ipoib_cm *cm)
 	list_for_each_entry(rx, &cm->rx_links, list) {
 		if (rx->state != IPOIB_CM_RX_WAITING)
 			continue;
-		err = rx_post_drain(rx);
 		/* At the next tick */
-		if (err == -EAGAIN)
+		if (!rx_post_drain(rx, &err))
 			continue;
 		WRITE_ONCE(rx->state, IPOIB_CM_RX_DRAINING);
 		rx->deadline = err ? jiffies : jiffies + RX_END_TIME;

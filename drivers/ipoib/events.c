@@ -33,6 +33,17 @@ void ipoib_flush(struct ipoib_intf *intf, enum ipoib_flush level)
 }
 
 /**
+ * ipoib_start_later - the queue pairs could not be started: try again soon
+ * @intf: interface that is up
+ *
+ * Context: control.
+ */
+void ipoib_start_later(struct ipoib_intf *intf)
+{
+	mod_delayed_work(intf->wq, &intf->gc_work, RESTART_INTERVAL);
+}
+
+/**
  * ipoib_carrier_update - carrier is an active port, the broadcast group, and to hear it
  * @intf: interface
  *
@@ -102,7 +113,7 @@ static bool flush_heavy(struct ipoib_intf *intf, bool restart)
 	intf->data->stop(intf);
 	ipoib_cm_restart_rx(intf);
 	if (found && intf->data->start(intf))
-		mod_delayed_work(intf->wq, &intf->gc_work, RESTART_INTERVAL);
+		ipoib_start_later(intf);
 	return true;
 }
 
@@ -126,7 +137,7 @@ static void flush_later(struct ipoib_intf *intf, unsigned long asked)
 	for_each_set_bit(level, &asked, BITS_PER_LONG)
 		set_bit(level, &intf->flush);
 	if (intf->up)
-		mod_delayed_work(intf->wq, &intf->gc_work, RESTART_INTERVAL);
+		ipoib_start_later(intf);
 }
 
 static void events_flush_work(struct work_struct *work)

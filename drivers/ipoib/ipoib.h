@@ -480,6 +480,7 @@ int ipoib_up(struct ipoib_intf *intf);
 void ipoib_down(struct ipoib_intf *intf);
 void ipoib_events_init(struct ipoib_intf *intf);
 void ipoib_flush(struct ipoib_intf *intf, enum ipoib_flush level);
+void ipoib_start_later(struct ipoib_intf *intf);
 void ipoib_carrier_update(struct ipoib_intf *intf);
 
 /* pkey.c */

@@ -310,8 +310,10 @@ static int mcast_use_broadcast(struct ipoib_mcast *mcast)
 	if (intf->group_mtu > intf->rxq.buf_len) {
 		intf->data->stop(intf);
 		err = intf->data->start(intf);
-		if (err)
+		if (err) {
+			ipoib_start_later(intf);
 			return err;
+		}
 	}
 	err = intf->data->set_qkey(intf, be32_to_cpu(mcast->rec.qkey));
 	if (err)

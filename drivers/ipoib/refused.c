@@ -11,8 +11,8 @@
  * the HCA has a buffer; then their queue is not given up. One that is refused for another reason
  * is, for nobody knows what the HCA has of it. For a connection that means that it is broken, and
  * for the interface that its queue pairs start afresh. The shared receive queue of connections is
- * never given up, for whatever reason: nothing makes another one while there are connections. When
- * others would be, it is said.
+ * never given up, for whatever reason: nothing makes another one while there are connections. That
+ * it has taken nothing for so long, and why, is said instead.
  *
  * An HCA that takes nothing in the state that a queue pair is in may not say at which request it
  * has failed (rdmavt), or say NULL: then it is the first.

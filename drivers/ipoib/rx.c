@@ -56,8 +56,9 @@ static void rx_post_wait(struct ipoib_rxq *rxq, u32 index)
 }
 
 /*
- * The HCA has not taken the requests from @wr on: their buffers wait. Return: 0, or @err if the
- * queue is given up; what fills it says so itself.
+ * The HCA has not taken the requests from @wr on: their buffers wait. For want of room alone, no
+ * queue is given up that has a buffer, or does not run yet. Return: 0, or @err if it is given up;
+ * one that runs is restarted then, and for one that is being filled it is an error of the start.
  */
 static int rx_refused(struct ipoib_rxq *rxq, const struct ib_recv_wr *wr, int err)
 {
@@ -67,10 +68,8 @@ static int rx_refused(struct ipoib_rxq *rxq, const struct ib_recv_wr *wr, int er
 		rx_post_wait(rxq, wr->wr_id);
 	if (again)
 		return 0;
-	if (err == -ENOMEM && rxq->posted) {
-		ipoib_refused_retry(rxq->intf);
+	if (err == -ENOMEM && (rxq->posted || !READ_ONCE(rxq->intf->running)))
 		return 0;
-	}
 	if (READ_ONCE(rxq->intf->running))
 		ipoib_flush(rxq->intf, IPOIB_FLUSH_RESTART);
 	return err;

@@ -346,6 +346,22 @@ static void buffers_that_are_gone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, has(accepted(test, 3)), PART);
 }
 
+/* With a HCA that has shared receive queues, nobody could be given up for theirs. */
+static void a_shared_queue_is_kept(struct kunit *test)
+{
+	struct ipoib_cm *cm = kunit_kzalloc(test, sizeof(*cm), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, cm);
+	cm->intf = world->intf;
+	world->ca->attrs.max_srq = 1;
+	world->ca->attrs.max_srq_sge = 1;
+	world->ca->attrs.max_srq_wr = PART;
+	KUNIT_ASSERT_EQ(test, ipoib_cm_rxq_create(cm), 0);
+	KUNIT_EXPECT_TRUE(test, cm->rxq.shared);
+	KUNIT_EXPECT_TRUE(test, cm->rxq.bufs.refused.keeps);
+	ipoib_cm_rxq_destroy(cm);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(all_buffers_are_given),
 	KUNIT_CASE(a_refused_list_ends_no_connection),
@@ -353,6 +369,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_connection_is_given_up),
 	KUNIT_CASE(an_end_while_all_wait),
 	KUNIT_CASE(buffers_that_are_gone),
+	KUNIT_CASE(a_shared_queue_is_kept),
 	{}
 };
 

@@ -357,6 +357,17 @@ static void larger_group_needs_larger_buffers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)world->intf->broadcast->state, IPOIB_MCAST_JOINED);
 }
 
+/* Nothing is joined then, but the start is tried again soon, not when idle paths are looked for. */
+static void a_start_with_larger_buffers_fails(struct kunit *test)
+{
+	sa.bad_start = -EIO;
+	sa.members[0].rec.mtu = IB_MTU_4096;
+	answer(0, 0, 0xC000);
+	KUNIT_EXPECT_EQ(test, sa.qp_starts, 1);
+	KUNIT_EXPECT_FALSE(test, world->intf->running);
+	KUNIT_EXPECT_EQ(test, sa.started_later, 1U);
+}
+
 static void broadcast_group_that_cannot_be_used(struct kunit *test)
 {
 	struct ipoib_mcast *broadcast = world->intf->broadcast;
@@ -441,6 +452,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(what_was_due_first_is_asked_for_first),
 	KUNIT_CASE(port_down_or_stopped),
 	KUNIT_CASE(larger_group_needs_larger_buffers),
+	KUNIT_CASE(a_start_with_larger_buffers_fails),
 	KUNIT_CASE(broadcast_group_that_cannot_be_used),
 	KUNIT_CASE(groups_of_user_space),
 	KUNIT_CASE(umcast_keeps_own_groups),

@@ -51,6 +51,7 @@ static struct {
 	int bad_attach;
 	int qp_starts;
 	int qp_stops;
+	u32 started_later;
 	int bad_start;
 	u32 qkey;
 	int notified;
@@ -128,6 +129,11 @@ static void fake_stop(struct ipoib_intf *intf)
 {
 	sa.qp_stops++;
 	intf->running = false;
+}
+
+void ipoib_start_later(struct ipoib_intf *intf)
+{
+	sa.started_later++;
 }
 
 static int fake_set_qkey(struct ipoib_intf *intf, u32 qkey)

@@ -22,6 +22,7 @@ unsigned int ipoib_recv_queue_size = RING;
 static struct {
 	u32 qps;	/* that have been made */
 	u32 fills;	/* of the receive queue */
+	int fill_error;
 	u32 empties;
 	bool starts;	/* completions come as soon as a queue pair has left RESET */
 	u32 polls;	/* for receives, meanwhile */
@@ -61,7 +62,7 @@ void ipoib_rxq_destroy(struct ipoib_intf *intf)
 int ipoib_rxq_fill(struct ipoib_rxq *rxq, u32 buf_len)
 {
 	made.fills++;
-	return 0;
+	return made.fill_error;
 }
 
 void ipoib_rxq_empty(struct ipoib_rxq *rxq)
@@ -114,9 +115,11 @@ static void stop_work(struct work_struct *work)
 	qp_stop(world->intf);
 }
 
+static int started;
+
 static void start_work(struct work_struct *work)
 {
-	qp_start(world->intf);
+	started = qp_start(world->intf);
 }
 
 static void queues_work(struct work_struct *work)
@@ -162,6 +165,23 @@ static void receives_wait_for_the_start(struct kunit *test)
 	made.starts = false;
 	KUNIT_EXPECT_GT(test, made.polls, 0U);
 	KUNIT_EXPECT_EQ(test, made.early, 0U);
+}
+
+/* A HCA that takes no receives: the start fails, leaves nothing behind, and is possible later. */
+static void a_start_without_receives_fails(struct kunit *test)
+{
+	control(stop_work, 0);
+	made.empties = 0;
+	made.fill_error = -EIO;
+	control(start_work, 0);
+	KUNIT_EXPECT_EQ(test, started, -EIO);
+	KUNIT_EXPECT_FALSE(test, world->intf->running);
+	KUNIT_EXPECT_EQ(test, hca.state[0], IB_QPS_RESET);
+	KUNIT_EXPECT_EQ(test, made.empties, 1U);
+	made.fill_error = 0;
+	control(start_work, 0);
+	KUNIT_EXPECT_EQ(test, started, 0);
+	KUNIT_EXPECT_EQ(test, hca.state[0], IB_QPS_RTS);
 }
 
 static void stop_with_refused_sends(struct kunit *test)
@@ -283,6 +303,7 @@ static void a_queue_goes_with_refused_sends(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(receives_wait_for_the_start),
+	KUNIT_CASE(a_start_without_receives_fails),
 	KUNIT_CASE(stop_with_refused_sends),
 	KUNIT_CASE(doorbells_of_a_queue_that_stops),
 	KUNIT_CASE(stop_with_a_ring_of_refused_sends),

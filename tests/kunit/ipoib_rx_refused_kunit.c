@@ -182,6 +182,27 @@ static void a_queue_that_cannot_be_filled(struct kunit *test)
 	napi_enable(&rxq->napi);
 }
 
+/* Filling a long ring may take longer than a queue that runs is given: nothing is lost by it. */
+static void filling_takes_long(struct kunit *test)
+{
+	struct ipoib_rxq *rxq = &world->intf->rxq;
+
+	napi_disable(&rxq->napi);
+	world->intf->running = false;
+	ipoib_rxq_empty(rxq);
+	memset(hca.posted, 0, sizeof(hca.posted));
+	rxq->refused.none = 1000;
+	rxq->refused.since = jiffies - 2 * HZ;
+	hca.refuse_from = 0;
+	KUNIT_EXPECT_EQ(test, ipoib_rxq_fill(rxq, world->intf->group_mtu), 0);
+	hca.refuse_from = -1;
+	world->intf->running = true;
+	napi_enable(&rxq->napi);
+	post_again();
+	KUNIT_EXPECT_EQ(test, posted(), RING);
+	KUNIT_EXPECT_EQ(test, hca.restarts, 0U);
+}
+
 static void refused_buffer_restarts(struct kunit *test)
 {
 	hca.refuse_from = 0;
@@ -201,6 +222,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(refusals_that_name_no_request),
 	KUNIT_CASE(a_pass_ends_where_one_is_refused),
 	KUNIT_CASE(a_queue_that_cannot_be_filled),
+	KUNIT_CASE(filling_takes_long),
 	KUNIT_CASE(refused_buffer_restarts),
 	{}
 };
