@@ -16,9 +16,9 @@ HOSTS=(0 1)
 # The first member of the crowd: flags, QPN, GID
 MEMBER=80:00:01:00:fe:80:00:00:00:00:00:00:02:00:00:ff:fe:00:f4:a4
 
-# stat NAME: a counter of ib0
+# stat HOST NAME: a counter of its interface
 stat() {
-	ethtool -S ib0 | sed -n "s/^ *$1: //p"
+	at "$1" ethtool -S "${DEV[$1]}" | sed -n "s/^ *$2: //p"
 }
 
 # slab: octets of the kernel's small objects
@@ -36,7 +36,7 @@ connected() {
 	at 1 ping -c 1 -W 1 -s 60000 -M "do" 10.0.0.1
 }
 
-# tell LINE: to ib-peers, which says that it has done it
+# tell LINE: to ib-peers, which says that it has understood
 tell() {
 	echo "$1" >&"${CROWD[1]}"
 	read -rt 120 <&"${CROWD[0]}" || fail "ib-peers has not answered to '$1'"
@@ -46,13 +46,13 @@ tell() {
 flooded() {
 	local now
 	tell "flood $COUNT"
-	now=$(stat cm_rx_connections)
+	now=$(stat 0 cm_rx_connections)
 	((now <= most)) || most=$now
-	(($(stat cm_rx_full) > 0))
+	(($(stat 0 cm_rx_full) > 0))
 }
 
 few_are_left() {
-	(($(stat cm_rx_connections) < 8 && $(queue_pairs) < 16))
+	(($(stat 0 cm_rx_connections) < 8 && $(queue_pairs) < 16))
 }
 
 # change_mode MODE: of the honest host
@@ -95,16 +95,26 @@ memory=$(slab)
 
 step "$COUNT requests at a time, $before queue pairs before"
 most=0
+lost=$(stat 1 cm_lost)
+nsenter --net=/run/netns/n1 ping -q -i 0.5 -s 60000 -M "do" 10.0.0.1 >/run/ping &
+pinger=$!
 wait_for 300 flooded
-wait_for 60 connected
-# And when the honest interface has to ask as well
+is_alive $pinger || fail "the honest host's ping: $(cat /run/ping)"
+kill -INT $pinger
+wait $pinger || fail "an honest host: $(cat /run/ping)"
+tail -n 2 /run/ping
+(($(stat 1 cm_lost) == lost)) || fail "the honest host has lost connections"
+
+step "the honest host has to ask as well"
 change_mode datagram
+tell "flood $COUNT"
+connects=$(stat 1 cm_connects)
 change_mode connected
 at 1 ip link set "${DEV[1]}" mtu 65520
-tell "flood $COUNT"
 wait_for 60 connected
+(($(stat 1 cm_connects) > connects)) || fail "it has not"
 # What comes while the port's queue for management is full is lost before anybody sees it.
-echo "$(stat cm_accepts) accepted, $(stat cm_rx_full) refused, at most $most incoming connections seen," \
+echo "$(stat 0 cm_accepts) accepted, $(stat 0 cm_rx_full) refused, at most $most incoming connections seen," \
 	"$(queue_pairs) queue pairs; $(($(slab) - memory)) octets of slab"
 # One more of each honest interface.
 ((most <= MOST + 4)) || fail "$most connections"
