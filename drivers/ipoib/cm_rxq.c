@@ -55,6 +55,7 @@ static void rxq_free_page(const struct ipoib_cm_rxq *rxq, struct page_pool *pool
 static bool rxq_replace(const struct ipoib_cm_rxq *rxq, struct page_pool *pool,
 			struct ipoib_cm_rx_slot *slot, int count)
 {
+	struct ib_device *ca = rxq->cm->intf->ca;
 	struct ipoib_cm_rx_slot fresh;
 	int i;
 
@@ -62,8 +63,7 @@ static bool rxq_replace(const struct ipoib_cm_rxq *rxq, struct page_pool *pool,
 		fresh.pages[i] = page_pool_dev_alloc_pages(pool);
 		if (unlikely(!fresh.pages[i]))
 			goto err_free;
-		if (unlikely(ipoib_rx_map(rxq->cm->intf->ca, fresh.pages[i], 0, PAGE_SIZE,
-					  &fresh.dma[i]))) {
+		if (unlikely(ipoib_rx_map(ca, fresh.pages[i], 0, PAGE_SIZE, &fresh.dma[i]))) {
 			page_pool_put_full_page(pool, fresh.pages[i], false);
 			goto err_free;
 		}
@@ -107,6 +107,7 @@ static struct sk_buff *rxq_copy(struct ipoib_cm_rxq *rxq,
 static struct sk_buff *rxq_take(struct ipoib_cm_rxq *rxq, struct page_pool *pool,
 				struct ipoib_cm_rx_slot *slot, u32 len)
 {
+	struct ib_device *ca = rxq->cm->intf->ca;
 	struct ipoib_cm_rx_slot old = *slot;
 	int count = DIV_ROUND_UP(len, PAGE_SIZE), i;
 	u32 from = IPOIB_ENCAP_LEN;
@@ -120,7 +121,7 @@ static struct sk_buff *rxq_take(struct ipoib_cm_rxq *rxq, struct page_pool *pool
 		return NULL;
 	}
 	for (i = 0; i < count; i++)
-		ipoib_rx_unmap(rxq->cm->intf->ca, old.dma[i], PAGE_SIZE);
+		ipoib_rx_unmap(ca, old.dma[i], PAGE_SIZE);
 	rxq_push_header(skb, page_address(old.pages[0]));
 	for (i = 0; i < count; i++) {
 		u32 piece = min_t(u32, len, PAGE_SIZE);
@@ -139,12 +140,13 @@ static void rxq_sync(struct ipoib_cm_rxq *rxq, const struct ipoib_cm_rx_slot *sl
 		     void (*sync)(struct ib_device *ca, u64 addr, size_t size,
 				  enum dma_data_direction dir))
 {
+	struct ib_device *ca = rxq->cm->intf->ca;
 	int i;
 
 	for (i = 0; len; i++) {
 		u32 piece = min_t(u32, len, PAGE_SIZE);
 
-		sync(rxq->cm->intf->ca, slot->dma[i], piece, DMA_FROM_DEVICE);
+		sync(ca, slot->dma[i], piece, DMA_FROM_DEVICE);
 		len -= piece;
 	}
 }

@@ -110,7 +110,7 @@ static bool tx_prepare(const struct ipoib_intf *intf, struct ipoib_tx_slot *slot
 	slot->wr.wr.opcode = IB_WR_SEND;
 	slot->wr.hlen = 0;
 	if (likely(!skb_is_gso(skb)))
-		return ipoib_tx_fits_sges(intf, skb, 0);
+		return !skb_is_nonlinear(skb) || ipoib_tx_fits_sges(intf, skb, 0);
 	return ipoib_tx_lso_prepare(intf, slot, skb);
 }
 
@@ -378,18 +378,22 @@ netdev_tx_t ipoib_start_xmit(struct sk_buff *skb, struct net_device *dev)
 	stopped = data_race(netif_xmit_stopped(tx_netdev_queue(txq)));
 	if (!netdev_xmit_more() || stopped) {
 		ipoib_tx_doorbell(txq);
-		ipoib_cm_doorbell(txq);
+		if (txq->unposted)
+			ipoib_cm_doorbell(txq);
 	}
 	return NETDEV_TX_OK;
+}
+
+static inline bool tx_has_backlog(struct ipoib_intf *intf)
+{
+	/* Pairs with that of whoever adds to a backlog: one of us sees the other. */
+	smp_mb();
+	return !list_empty(&intf->backlog) || ipoib_cm_has_backlog(intf);
 }
 
 /* Packets held back come first. */
 static void tx_send_backlog(struct ipoib_intf *intf)
 {
-	/* Pairs with that of whoever adds to a backlog: one of us sees the other. */
-	smp_mb();
-	if (likely(list_empty(&intf->backlog) && !ipoib_cm_has_backlog(intf)))
-		return;
 	ipoib_tx_lock_all(intf->dev);
 	if (intf->running) {
 		ipoib_dest_send_backlog(intf);
@@ -431,7 +435,8 @@ static void tx_wake_all(struct ipoib_intf *intf)
  */
 void ipoib_tx_room_found(struct ipoib_intf *intf)
 {
-	tx_send_backlog(intf);
+	if (tx_has_backlog(intf))
+		tx_send_backlog(intf);
 	tx_wake_all(intf);
 }
 
@@ -552,7 +557,8 @@ int ipoib_tx_poll(struct napi_struct *napi, int budget)
 		if (links) {
 			ipoib_tx_room_found(intf);
 		} else {
-			tx_send_backlog(intf);
+			if (unlikely(tx_has_backlog(intf)))
+				tx_send_backlog(intf);
 			tx_wake(txq);
 		}
 		if (!list_empty(&intf->reaping))
