@@ -120,7 +120,7 @@ static struct sk_buff *rxq_take(struct ipoib_cm_rxq *rxq, struct page_pool *pool
 		napi_consume_skb(skb, 1);
 		return NULL;
 	}
-	for (i = 0; i < count; i++)
+	for (i = 0; i < count && ipoib_rx_unmaps(ca); i++)
 		ipoib_rx_unmap(ca, old.dma[i], PAGE_SIZE);
 	rxq_push_header(skb, page_address(old.pages[0]));
 	for (i = 0; i < count; i++) {

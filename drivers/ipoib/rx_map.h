@@ -43,6 +43,15 @@ static inline int ipoib_rx_map(struct ib_device *ca, struct page *page, unsigned
 }
 
 /**
+ * ipoib_rx_unmaps - has a buffer to be unmapped before a socket gets it
+ * @ca: HCA
+ */
+static inline bool ipoib_rx_unmaps(struct ib_device *ca)
+{
+	return !COMPAT_PP_UNMAPS && !ib_uses_virt_dma(ca);
+}
+
+/**
  * ipoib_rx_unmap - a buffer is not the HCA's any more
  * @ca: HCA
  * @dma: of ipoib_rx_map()
@@ -52,7 +61,7 @@ static inline int ipoib_rx_map(struct ib_device *ca, struct page *page, unsigned
  */
 static inline void ipoib_rx_unmap(struct ib_device *ca, u64 dma, unsigned int len)
 {
-	if (!ipoib_rx_pool_maps(ca))
+	if (ipoib_rx_unmaps(ca))
 		ib_dma_unmap_page(ca, dma, len, DMA_FROM_DEVICE);
 }
 
