@@ -453,7 +453,8 @@ def parse_state(text):
             for link in rdma_list}
     devices = {dev["ifname"]: {k: dev.get(k) for k in ("node_type", "node_guid", "sys_image_guid")}
                for dev in device_list}
-    resources = {res["ifname"]: {k: v for k, v in res.items() if k not in ("ifindex", "mr", "ctx")}
+    # A process that has merely opened a device holds nothing of a driver: a context is not counted.
+    resources = {res["ifname"]: {k: v for k, v in res.items() if k not in ("ifindex", "ctx")}
                  for res in resource_list}
     routes = sorted(f"{r['dst']} {r.get('dev')}" for r in routes4 + routes6)
     return {"links": links, "addresses": addresses, "groups": groups, "rdma": rdma,

@@ -32,7 +32,10 @@ def test_difference_tells_what_changed():
     lines = difference({"h1": state()}, {"h1": state(LINK | {"mtu": 1280})})
     assert lines == ["/h1/links/ib0/mtu: was 4092, is 1280"]
     assert difference(state(), state(LINK | {"addr_info": []}))
-    assert difference(state(resources={"qp": 3}), state(resources={"qp": 4}))
+    for kind in ("pd", "cq", "qp", "cm_id", "mr", "srq"):
+        assert difference(state(resources={kind: 3}), state(resources={kind: 4})) == [
+            f"/resources/sib0/{kind}: was 3, is 4"]
+    assert difference(state(resources={"ctx": 3}), state(resources={"ctx": 4})) == []
     assert difference(state(), state(members=[{"family": "inet", "address": "239.0.0.1"}]))
 
 
