@@ -16,7 +16,7 @@ from lablib import debian_suite
 from lablib import kernel as kernels
 from lablib.place import CACHE
 
-from . import memo, tree
+from . import includes, memo, tree
 from .checks import run
 from .includes import Project
 from .tree import BUILD, TOP
@@ -31,6 +31,8 @@ SPARSE = ("W=1", "C=2", "KBUILD_CHECKSRC=2", "CF=-D__CHECK_ENDIAN__ -D__typeof_u
 # A fault that the compiler does not see, and what sparse has to say of it
 PLANTED = "#include <linux/types.h>\n\n__be32 f(u32 x);\n__be32 f(u32 x) { return x; }\n"
 FOUND = re.compile(r"planted\.c:4:\d+: warning: incorrect type in return expression")
+# What says how modules are built, and what they are made of
+MAKERS = (Path(__file__), Path(includes.__file__), tree.TOP / "scripts/build-modules")
 WITHOUT_CM = ("W=1", "CONFIG_OPENIPOIB_CM=n")
 COMPAT = "drivers/compat"
 PROBES = {"OPENIPOIB_PROBES": str(CACHE / "probes")}
@@ -70,7 +72,7 @@ def _kernel_key(kernel):
     build = headers(kernel)
     dates = [(build / name).stat().st_mtime_ns for name in ("Makefile", "Module.symvers",
                                                             "include/generated/autoconf.h")]
-    return memo.key(release(kernel), *dates, memo.version(compiler(kernel)), Path(__file__))
+    return memo.key(release(kernel), *dates, memo.version(compiler(kernel)), *MAKERS)
 
 
 def _key(kernel, what, names):

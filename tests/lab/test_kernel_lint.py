@@ -279,6 +279,25 @@ def test_all_modules_are_built_when_anything_has_changed(top, make):
     assert make.seen == [True]
 
 
+def test_what_builds_modules_is_part_of_what_is_known(tmp_path, monkeypatch):
+    for name in ("Makefile", "Module.symvers", "include/generated/autoconf.h"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    monkeypatch.setattr(memo, "version", lambda *_: "1")
+    monkeypatch.setattr(kernel_builds, "release", lambda kernel: kernel)
+    monkeypatch.setattr(kernel_builds, "headers", lambda kernel: tmp_path)
+    makers = [tmp_path / maker.name for maker in kernel_builds.MAKERS]
+    assert {"includes.py", "build-modules"} < {maker.name for maker in makers}
+    for path, maker in zip(makers, kernel_builds.MAKERS, strict=True):
+        path.write_bytes(maker.read_bytes())
+    monkeypatch.setattr(kernel_builds, "MAKERS", makers)
+    known = {kernel_builds._kernel_key("6.1")}
+    for maker in makers:
+        maker.write_text("another", encoding="utf-8")
+        known.add(kernel_builds._kernel_key("6.1"))
+    assert len(known) == len(makers) + 1
+
+
 def test_a_suite_whose_headers_cannot_be_had(monkeypatch):
     def fetch(suite, _, **__):
         if suite != "sid":
