@@ -165,20 +165,52 @@ static void a_hca_with_shorter_rings(struct kunit *test)
 		napi_enable(&intf->txq[i].napi);
 }
 
+/* One for each processor, as far as there are completion vectors, and structures for them. */
 static void how_many_by_default(struct kunit *test)
 {
-	static const int vectors[] = { 0, 1, 2, 7, 64 };
-	u32 i, n;
+	static const struct {
+		unsigned int processors;
+		int vectors;
+		u32 queues;
+	} want[] = {
+		{ 1, 1, 1 }, { 1, 64, 1 }, { 2, 1, 1 }, { 2, 2, 2 }, { 2, 7, 2 }, { 7, 64, 7 },
+		{ 64, 7, 7 }, { IPOIB_TXQ_MAX, IPOIB_TXQ_MAX, IPOIB_TXQ_MAX },
+		{ IPOIB_TXQ_MAX + 1, IPOIB_TXQ_MAX + 1, IPOIB_TXQ_MAX },
+		{ 64, 64, IPOIB_TXQ_MAX }, { 1, 0, 1 }, { 64, 0, 1 },
+	};
+	u32 i;
 
-	for (i = 0; i < ARRAY_SIZE(vectors); i++) {
-		world->ca->num_comp_vectors = vectors[i];
-		n = ipoib_txqs_default(world->ca);
-		KUNIT_EXPECT_GE(test, n, 1U);
-		KUNIT_EXPECT_LE(test, n, (u32)IPOIB_TXQ_MAX);
-		KUNIT_EXPECT_LE(test, n, (u32)num_online_cpus());
-		KUNIT_EXPECT_LE(test, n, (u32)max(vectors[i], 1));
+	for (i = 0; i < ARRAY_SIZE(want); i++) {
+		processors = want[i].processors;
+		world->ca->num_comp_vectors = want[i].vectors;
+		KUNIT_EXPECT_EQ_MSG(test, ipoib_txqs_default(world->ca), want[i].queues,
+				    "%u processors, %d vectors", want[i].processors,
+				    want[i].vectors);
 	}
+	processors = 1;
 	world->ca->num_comp_vectors = 1;
+}
+
+/* Who has not said how many gets that many, of a HCA that has them. */
+static void the_default_is_what_is_made(struct kunit *test)
+{
+	struct ipoib_intf *intf = world->intf;
+	u32 i;
+
+	stop_and_destroy();
+	intf->queues.tx_queues = 0;
+	processors = 3;
+	world->ca->num_comp_vectors = 3;
+	KUNIT_EXPECT_EQ(test, ipoib_txqs_create(intf), 0);
+	KUNIT_EXPECT_EQ(test, intf->tx_queues, 3U);
+	ipoib_txqs_destroy(intf);
+
+	processors = 1;
+	world->ca->num_comp_vectors = 1;
+	intf->queues.tx_queues = QUEUES;
+	KUNIT_ASSERT_EQ(test, ipoib_txqs_create(intf), 0);
+	for (i = 0; i < QUEUES; i++)
+		napi_enable(&intf->txq[i].napi);
 }
 
 static struct kunit_case cases[] = {
@@ -191,6 +223,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_hca_that_gives_fewer),
 	KUNIT_CASE(a_hca_with_shorter_rings),
 	KUNIT_CASE(how_many_by_default),
+	KUNIT_CASE(the_default_is_what_is_made),
 	{}
 };
 
