@@ -83,15 +83,20 @@ static void handed_on(struct kunit *test)
 
 static void answered(struct kunit *test)
 {
+	static const u8 address[INFINIBAND_ALEN] = {
+		0, 0, 2, 1, 0xFE, 0x80, 0, 0, 0, 0, 0, 0, 2, 3, 4, 5, 6, 7, 8, 9,
+	};
 	struct ifla_vf_guid node = {}, port = {};
 	struct ifla_vf_stats stats = {};
 	struct ifla_vf_info info = {};
 
+	dev->addr_len = sizeof(address);
+	dev_addr_mod(dev, 0, address, sizeof(address));
 	KUNIT_EXPECT_EQ(test, ipoib_vf_get_config(dev, VF, &info), 0);
 	expect_told(test);
 	KUNIT_EXPECT_EQ(test, info.vf, (u32)VF);
 	KUNIT_EXPECT_EQ(test, info.linkstate, (u32)IFLA_VF_LINK_STATE_ENABLE);
-	KUNIT_EXPECT_EQ(test, memcmp(info.mac, dev->dev_addr, dev->addr_len), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(info.mac, address, sizeof(address)), 0);
 	KUNIT_EXPECT_EQ(test, ipoib_vf_get_stats(dev, VF, &stats), 0);
 	expect_told(test);
 	KUNIT_EXPECT_EQ(test, stats.rx_packets, 42ULL);
