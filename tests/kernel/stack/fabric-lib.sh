@@ -104,13 +104,6 @@ hosts_ping() {
 	done
 }
 
-# now_ms: of a clock that only goes forward
-now_ms() {
-	local up
-	read -r up _ </proc/uptime
-	echo "$((${up%.*} * 1000 + 10#${up#*.} * 10))"
-}
-
 # fails WHAT: something does, from now on
 fails() {
 	step "$*"

@@ -92,6 +92,13 @@ port_not() {
 	! port_is "$@"
 }
 
+# now_ms: of a clock that only goes forward
+now_ms() {
+	local up
+	read -r up _ </proc/uptime
+	echo "$((${up%.*} * 1000 + 10#${up#*.} * 10))"
+}
+
 is_running() {
 	{ first_line "/sys/class/net/$1/operstate" && [[ $LINE == up ]]; } ||
 		{ first_line "/sys/class/net/$1/carrier" && [[ $LINE == 1 ]]; }
