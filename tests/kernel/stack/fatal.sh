@@ -27,6 +27,13 @@ mode() {
 	wait_for 30 ping -c 1 -W 1 10.0.0.2
 }
 
+# failed COUNT: of so many commands that were to fail, one has at least
+failed() {
+	first_line $FAULTS/fail_commands
+	echo "commands that failed: $(($1 - LINE)) of $1"
+	((LINE < $1)) || fail "no command has failed"
+}
+
 not_running() {
 	! is_running ib0
 }
@@ -55,7 +62,12 @@ for mode in datagram connected; do
 	step "commands that take 50 ms, $mode"
 	echo 50 >$FAULTS/command_ms
 	ip link set ib0 down
+	start=$(now_ms)
 	ip link set ib0 up
+	took=$(($(now_ms) - start))
+	echo "up after $took ms"
+	# Three commands and more, one after another
+	((took >= 150)) || fail "the commands take no time"
 	wait_for 30 is_running ib0
 	wait_for 30 ping -c 1 -W 1 10.0.0.2
 	echo 0 >$FAULTS/command_ms
@@ -65,6 +77,7 @@ for mode in datagram connected; do
 		echo $count >$FAULTS/fail_commands
 		ip link set ib0 down
 		ip link set ib0 up || ip link set ib0 up || true
+		failed $count
 		echo 0 >$FAULTS/fail_commands
 		ip link set ib0 up
 		wait_for 60 ping -c 1 -W 1 10.0.0.2
