@@ -189,7 +189,7 @@ static void a_refusal_with_a_record(struct kunit *test)
 
 	world_hold_back(test, &path->dest);
 	resolve(path);
-	rec = sa.asked;
+	rec = sa.asked[sa.queries];
 	sa_path_set_dlid(&rec, 5);
 	rec.mtu = IB_MTU_2048;
 	rec.rate = IB_RATE_10_GBPS;

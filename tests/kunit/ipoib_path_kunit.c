@@ -12,11 +12,11 @@ static void what_is_asked(struct kunit *test)
 
 	resolve(add(test, 1));
 	KUNIT_ASSERT_EQ(test, sa.queries, 1U);
-	KUNIT_EXPECT_EQ(test, memcmp(&sa.asked.dgid, &gid, sizeof(gid)), 0);
-	KUNIT_EXPECT_EQ(test, memcmp(&sa.asked.sgid, &world->intf->local_gid, sizeof(gid)), 0);
-	KUNIT_EXPECT_EQ(test, be16_to_cpu(sa.asked.pkey), WORLD_PKEY);
-	KUNIT_EXPECT_EQ(test, (int)sa.asked.numb_path, 1);
-	KUNIT_EXPECT_EQ(test, sa.mask & (IB_SA_PATH_REC_DGID | IB_SA_PATH_REC_SGID |
+	KUNIT_EXPECT_EQ(test, memcmp(&sa.asked[1].dgid, &gid, sizeof(gid)), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(&sa.asked[1].sgid, &world->intf->local_gid, sizeof(gid)), 0);
+	KUNIT_EXPECT_EQ(test, be16_to_cpu(sa.asked[1].pkey), WORLD_PKEY);
+	KUNIT_EXPECT_EQ(test, (int)sa.asked[1].numb_path, 1);
+	KUNIT_EXPECT_EQ(test, sa.mask[1] & (IB_SA_PATH_REC_DGID | IB_SA_PATH_REC_SGID |
 					 IB_SA_PATH_REC_PKEY | IB_SA_PATH_REC_NUMB_PATH),
 			IB_SA_PATH_REC_DGID | IB_SA_PATH_REC_SGID |
 			IB_SA_PATH_REC_PKEY | IB_SA_PATH_REC_NUMB_PATH);

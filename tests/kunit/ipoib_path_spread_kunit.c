@@ -35,11 +35,18 @@ static void another_sm_is_not_asked_all_at_once(struct kunit *test)
 			world_hurry(&paths[i]->query_work);
 	}
 	KUNIT_ASSERT_EQ(test, sa.queries, 2U * PATHS);
-	for (i = 0; i < PATHS; i++)
-		answer_one(PATHS + 1 + i, 0, 6);
+	/* In any order: each with a LID of its own */
+	for (i = PATHS + 1; i <= sa.queries; i++)
+		answer_one(i, 0, 5 + get_unaligned_be32(sa.asked[i].dgid.raw + 12));
 	world_settle();
 	for (i = 0; i < PATHS; i++) {
-		KUNIT_EXPECT_EQ(test, paths[i]->dlid, 6U);
+		const union ib_gid gid = world_gid(i + 1);
+		struct sa_path_rec *rec = &paths[i]->current_rec;
+
+		/* each its own answer, of all that were on their way */
+		KUNIT_EXPECT_EQ(test, memcmp(&rec->dgid, &gid, sizeof(gid)), 0);
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(sa_path_get_dlid(rec)), 6 + i);
+		KUNIT_EXPECT_EQ(test, paths[i]->dlid, 6 + i);
 		KUNIT_EXPECT_FALSE(test, test_bit(IPOIB_PATH_BUSY, &paths[i]->state));
 	}
 }

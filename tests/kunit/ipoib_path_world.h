@@ -32,11 +32,11 @@ static struct {
 	int refuse;		/* error of asking at all */
 	int bad_record;		/* error of using the answer */
 	void (*spoil)(struct sa_path_rec *rec);	/* what is wrong with the answer, or NULL */
-	struct sa_path_rec asked;
-	ib_sa_comp_mask mask;
 	path_callback callback;
 	void *context;		/* of the newest query, NULL when it has been answered */
-	void *contexts[QUERIES];	/* of all of them, by number */
+	struct sa_path_rec asked[QUERIES];	/* by number of the query */
+	ib_sa_comp_mask mask[QUERIES];
+	void *contexts[QUERIES];
 } sa;
 
 static int fake_path_rec_get(struct ib_sa_client *client, struct ib_device *ca, u32 port,
@@ -47,8 +47,8 @@ static int fake_path_rec_get(struct ib_sa_client *client, struct ib_device *ca, 
 	sa.queries++;
 	if (sa.refuse || sa.queries == QUERIES)
 		return sa.refuse ?: -ENOSPC;
-	sa.asked = *rec;
-	sa.mask = mask;
+	sa.asked[sa.queries] = *rec;
+	sa.mask[sa.queries] = mask;
 	sa.callback = callback;
 	sa.context = context;
 	sa.contexts[sa.queries] = context;
@@ -56,17 +56,16 @@ static int fake_path_rec_get(struct ib_sa_client *client, struct ib_device *ca, 
 	return sa.queries;
 }
 
-/* The SA answers query @number. */
+/* The SA answers query @number, with what that has asked for. */
 static void answer_one(u32 number, int status, u16 dlid)
 {
-	struct sa_path_rec rec = sa.asked;
+	struct sa_path_rec rec = sa.asked[number];
 	void *context = sa.contexts[number];
 
 	sa.contexts[number] = NULL;
 	if (number == sa.queries)
 		sa.context = NULL;
 	sa_path_set_dlid(&rec, dlid);
-	rec.dgid = ((struct ipoib_path *)context)->dest.gid;
 	rec.mtu = IB_MTU_2048;
 	rec.rate = IB_RATE_10_GBPS;
 	if (sa.spoil)
