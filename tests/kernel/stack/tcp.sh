@@ -5,6 +5,24 @@
 # of it is under way (byte queue limits).
 source "$STACK/lib.sh"
 
+# is_on FEATURE: of ib0, as ethtool -k names it
+is_on() {
+	ethtool -k ib0 >/run/features
+	grep -q "^$1: on" /run/features || fail "$(cat /run/features)"
+}
+
+# counts NAME...: of the other end's IP, the sum
+counts() {
+	"${N[@]}" nstat -asz "$@" | awk '!/^#/ { sum += $2 } END { print sum }'
+}
+
+# received: packets and segments that IP has been given at the other end. GRO gives it several
+# segments as one packet; those of ECN count segments, whether or not there is any ECN.
+received() {
+	PACKETS=$(counts IpInReceives)
+	SEGMENTS=$(counts IpExtInNoECTPkts IpExtInECT0Pkts IpExtInECT1Pkts IpExtInCEPkts)
+}
+
 # limits WHAT: the sum of it in the byte queue limits of all transmit queues
 limits() {
 	local file
@@ -37,9 +55,20 @@ for mtu in $UD_MTU 2044 1500 1280 $UD_MTU; do
 	[[ $(sha256sum </run/got) == "$sum" ]] || fail "data differ at MTU $mtu"
 done
 step "iperf3"
+received
+segments=$SEGMENTS packets=$PACKETS
 "${N[@]}" iperf3 -s -1 >/dev/null &
 wait_for 10 "${N[@]}" bash -c 'ss -Hltn | grep -q :5201'
 iperf3 -c 10.0.0.2 -t 2 -P 4 | tail -n 3
+received
+((segments = SEGMENTS - segments, packets = PACKETS - packets))
+echo "segments received: $segments, packets: $packets"
+# An HCA that accelerates decides itself.
+if [[ $HCA != mlx5-enhanced ]]; then
+	is_on scatter-gather
+	is_on generic-receive-offload
+	((segments > packets + 10)) || fail "no segments are put together"
+fi
 step "byte queue limits"
 wait_for 10 all_completed
 limits limit
