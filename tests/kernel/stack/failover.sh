@@ -90,7 +90,8 @@ confirmed() {
 
 # everybody WHEN: every connection answers within the limit
 everybody() {
-	local host answers
+	local host answers start took
+	start=$(now_ms)
 	for host in 0 1; do
 		echo >&"${ASK[host]}"
 	done
@@ -98,6 +99,8 @@ everybody() {
 		read -r -t $((LIMIT * 3)) answers <&"${ANSWER[host]}" ||
 			fail "no answer to host $host $1: $(cat "/run/asker$host")"
 	done
+	took=$(($(now_ms) - start))
+	((took <= LIMIT * 1000)) || fail "answers $1 after $took ms, and $LIMIT s are the most"
 }
 
 reached() {
