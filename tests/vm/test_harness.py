@@ -8,6 +8,8 @@ import pytest
 import harness
 from harness import (MARK, Config, difference, parse_state, set_stretch,
                      splats_since_mark, stretched, until)
+from verbs_programs import Program
+from verbs_runner import judge
 
 LINK = {"ifname": "ib0", "flags": ["UP"], "mtu": 4092, "operstate": "UP",
         "link_type": "infiniband", "address": "00:00:00:42:fe:80:00:01", "txqlen": 256,
@@ -92,3 +94,21 @@ def test_deadlines_are_stretched_on_slow_kernels():
     assert stretched(10) > 10
     set_stretch(Config("6.1").slowness)
     assert stretched(10) == 10
+
+
+def ended(status, said=""):
+    return harness.Result("h1", ["program"], status, said, "")
+
+
+def test_what_has_not_run_has_not_refused():
+    program = Program("server", "client", refuses="^create: ")
+    words = "start\ncreate: Operation not supported\n"
+    judge(program, ended(1, words), ended(1))
+    judge(program, ended(255, words), ended(255))
+    for status in (0, 124, 126, 127, 137, -9):
+        for ends in ((status, 1), (1, status)):
+            with pytest.raises(AssertionError):
+                judge(program, ended(ends[0], words), ended(ends[1]))
+    with pytest.raises(AssertionError):
+        judge(program, ended(1, "connect: Invalid argument\n"), ended(1))
+    judge(Program("server", "client", refuses="create", endless=True), ended(1, words), ended(130))

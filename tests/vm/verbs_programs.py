@@ -21,7 +21,7 @@ class Program:
     server, client: the commands; no server: the client is all there is
     ready:   "tcp PORT", "udp PORT" or "cm PORT" that the server listens on, or "says TEXT"
     says:    what the client must print, a regular expression
-    refuses: both ends must end with an error and the client print this
+    refuses: both ends must end with an error, but for an endless server, and the client print this
     smoke:   belongs to the few that are run every time
     endless: the server does not end by itself
     newer:   (text of its usage, the Program to be run in its place where `COMMAND -h` says that)
@@ -168,7 +168,7 @@ CM = [
     cm("rcopy", "rcopy {file} {server}:/run/rcopied", 7427, says="300000 bytes in", endless=True),
     cm("rdma_server -s {server}", "rdma_client -s {server}", says="rdma_client: end 0"),
     cm("rdma_xserver -c r", "rdma_xclient -s {server} -c r", says="rdma_xclient: end 0"),
-    cm("rdma_xserver -c x", "rdma_xclient -s {server} -c x", refuses=".", endless=True),
+    cm("rdma_xserver -c x", "rdma_xclient -s {server} -c x", refuses="^rdma_create_ep: ", endless=True),
 ]
 
 FAMILIES = {"device": DEVICE, "pingpong": PINGPONG, "send": SEND, "rdma": RDMA,
