@@ -377,3 +377,22 @@ void sib_cq_forget(struct sib_cq *cq, const struct sib_qp *qp)
 	cq->head = to;
 	spin_unlock_irqrestore(&cq->lock, flags);
 }
+
+/**
+ * sib_cq_count - how many completions of a QP a CQ has
+ * @cq: the CQ
+ * @qp: the QP
+ *
+ * Context: any. Return: the number; 0 of the CQ of a process, which has its own tail.
+ */
+u32 sib_cq_count(struct sib_cq *cq, const struct sib_qp *qp)
+{
+	unsigned long flags;
+	u32 i, n = 0;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	for (i = cq->tail; i != cq->head; i = cq_next(cq, i))
+		n += cq->ring[i].qp == &qp->ibqp;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return n;
+}

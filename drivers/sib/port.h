@@ -57,6 +57,7 @@ struct sib_stats {
 	u64 tx_loop;		/* packets looped back */
 	u64 tx_loop_full;	/* times a QP had to wait for room for these */
 	u64 cq_overflow;	/* completions lost: the consumer armed too small a CQ */
+	u64 cq_stale;		/* completions left in CQs by QPs that are no more, or reset */
 	u64 alloc_fail;		/* sending put off for want of memory */
 };
 

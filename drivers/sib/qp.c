@@ -203,12 +203,18 @@ static void to_reset(struct sib_qp *qp)
  * Completions of a QP that is no more, or is reset, are not to be seen (IBA vol. 1, 11.2.5.5),
  * though some HCAs leave them to the consumer.
  */
-static void forget_completions(struct sib_qp *qp)
+static void forget_completions(struct sib_port *port, struct sib_qp *qp)
 {
-	if (sib_qp_profile(qp)->keep)
+	struct sib_cq *send = to_scq(qp->ibqp.send_cq), *recv = to_scq(qp->ibqp.recv_cq);
+
+	if (sib_qp_profile(qp)->keep) {
+		port->stats.cq_stale += sib_cq_count(send, qp);
+		if (recv != send)
+			port->stats.cq_stale += sib_cq_count(recv, qp);
 		return;
-	sib_cq_forget(to_scq(qp->ibqp.send_cq), qp);
-	sib_cq_forget(to_scq(qp->ibqp.recv_cq), qp);
+	}
+	sib_cq_forget(send, qp);
+	sib_cq_forget(recv, qp);
 }
 
 /*
@@ -271,7 +277,7 @@ unlock:
 	if (!err && qp->rc)
 		sib_rc_modified(port, qp, old);
 	if (!err && mask & IB_QP_STATE && qp->attr.qp_state == IB_QPS_RESET)
-		forget_completions(qp);
+		forget_completions(port, qp);
 	spin_unlock_bh(&port->lock);
 	if (!err)
 		sib_tx_queue(qp);
@@ -335,7 +341,7 @@ int sib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	if (qp->rc)
 		sib_port_kick(port);	/* to send what sib_rc_destroy() queues */
 	sib_rc_destroy(qp);
-	forget_completions(qp);
+	forget_completions(port, qp);
 	spin_unlock_bh(&port->lock);
 	queues_free(qp);
 	sib_limit_give(&to_sib(ibqp->device)->limit, qp->share, SIB_KIND_QP);

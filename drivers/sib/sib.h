@@ -467,6 +467,7 @@ int sib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 void sib_cq_error(struct sib_cq *cq);
 void sib_cq_add(struct sib_cq *cq, const struct ib_wc *wc, bool solicited);
 void sib_cq_forget(struct sib_cq *cq, const struct sib_qp *qp);
+u32 sib_cq_count(struct sib_cq *cq, const struct sib_qp *qp);
 
 /* ah.c */
 int sib_av_fill(struct sib_av *av, const struct rdma_ah_attr *attr);

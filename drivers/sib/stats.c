@@ -24,7 +24,7 @@ static const struct {
 	PORT(rx_vl), PORT(rx_no_qp), PORT(rx_no_mcast), PORT(rx_pkey), PORT(rx_qkey),
 	PORT(rx_no_wqe), PORT(rx_too_long), PORT(rx_mtu), PORT(rx_mcast_limit),
 	PORT(rx_queue_full), PORT(rx_lost), PORT(tx_discard), PORT(tx_loop), PORT(tx_loop_full),
-	PORT(cq_overflow), PORT(alloc_fail),
+	PORT(cq_overflow), PORT(cq_stale), PORT(alloc_fail),
 	RC(rx_dup), RC(rx_gap), RC(rx_ghost), RC(rx_refused), RC(tx_ack), RC(tx_nak),
 	RC(tx_rnr), RC(rx_nak), RC(rx_rnr), RC(timeout), RC(retry),
 };
