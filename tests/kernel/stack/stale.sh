@@ -12,6 +12,14 @@ flood() {
 	FLOOD="$FLOOD $!"
 }
 
+# left WHAT: completions of queue pairs that are gone, since it was last called
+left() {
+	local now
+	now=$(counter sib0 cq_stale)
+	echo "$1: $((now - STALE)) completions left"
+	STALE=$now
+}
+
 calm() {
 	kill -9 $FLOOD 2>/dev/null || true
 	wait $FLOOD 2>/dev/null || true
@@ -28,24 +36,29 @@ rounds() {
 
 stack_up
 FLOOD=
+STALE=$(counter sib0 cq_stale)
 flood
 flood
 step "down and up with datagrams coming in"
 rounds
+left "down and up"
 step "and with connections"
 echo connected >/sys/class/net/ib0/mode
 "${N[@]}" bash -c 'echo connected >/sys/class/net/ib1/mode'
 wait_for 60 ping -c 1 -W 1 10.0.0.2
 rounds
+left "down and up with connections"
 step "connections end while others go on"
 for ((count = 0; count < 3; count++)); do
 	"${N[@]}" bash -c 'echo datagram >/sys/class/net/ib1/mode; echo connected >/sys/class/net/ib1/mode'
 	wait_for 60 ping -c 1 -W 1 10.0.0.2
 done
+left "connections that end"
 step "rings of other sizes"
 for size in 64 512 128; do
 	ethtool -G ib0 rx $size tx $size
 	wait_for 60 ping -c 1 -W 1 10.0.0.2
 done
+left "other rings"
 calm
 stack_down
