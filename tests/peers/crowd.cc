@@ -182,14 +182,13 @@ void Crowd::onReq(const CmMessage &req, std::uint16_t lid)
                         .ipoibQpn = peer,
                         .longest = Receiver::longest};
     in_.emplace(Pair{peer, req.ipoibQpn}, own);
-    connections_.emplace(
-        own, Connection{.isUp = true,
-                        .own = own,
-                        .peer = peer,
-                        .remoteQpn = req.qpn,
-                        .remote = remote,
-                        .sent = rep,
-                        .receiver = Receiver(own)});
+    connections_.emplace(own, Connection{.isUp = true,
+                                         .own = own,
+                                         .peer = peer,
+                                         .remoteQpn = req.qpn,
+                                         .remote = remote,
+                                         .sent = rep,
+                                         .receiver = Receiver(own)});
     send(lid, rep);
 }
 

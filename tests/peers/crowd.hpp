@@ -88,7 +88,8 @@ class Crowd
     [[nodiscard]] Connection *find(std::uint32_t own);
     void erase(const Connection &connection);
     [[nodiscard]] Connection &outgoing(std::uint32_t peer, const Remote &remote);
-    [[nodiscard]] CmMessage reqTo(const Remote &remote, std::uint32_t own, std::uint32_t peer) const;
+    [[nodiscard]] CmMessage reqTo(const Remote &remote, std::uint32_t own,
+                                  std::uint32_t peer) const;
     [[nodiscard]] std::uint32_t newQpn();
 
     void send(std::uint16_t lid, const CmMessage &message);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# shellcheck disable=SC2154
+# shellcheck disable=SC2034,SC2154
 # shellcheck shell=bash
 # An interface in connected mode at a switch with another one, and with a port that asks it for
 # thousands of connections, each for an interface that there is not, and says nothing to the
