@@ -195,7 +195,7 @@ static void conn_send_held(struct ipoib_conn *conn)
 		if (!ipoib_cm_has_room(intf)) {
 			if (list_empty(&conn->backlog))
 				list_add_tail(&conn->backlog, &conn->cm->backlog);
-			/* Pairs with the barrier in tx_send_backlog(). */
+			/* Pairs with the barrier in tx_has_backlog(). */
 			smp_mb();
 			if (!ipoib_cm_has_room(intf))
 				return;

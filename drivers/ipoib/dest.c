@@ -377,7 +377,7 @@ static void dest_send_pending(struct ipoib_intf *intf, struct ipoib_dest *dest)
 		txq = ipoib_txq_of(intf, skb);
 		if (!dest_has_room(txq)) {
 			ipoib_dest_wait_for_room(intf, dest);
-			/* Pairs with the barrier in tx_send_backlog(). */
+			/* Pairs with the barrier in tx_has_backlog(). */
 			smp_mb();
 			if (!dest_has_room(txq))
 				return;

@@ -391,7 +391,7 @@ static inline bool tx_has_backlog(struct ipoib_intf *intf)
 	return !list_empty(&intf->backlog) || ipoib_cm_has_backlog(intf);
 }
 
-/* Packets held back come first. */
+/* Packets held back come first. After tx_has_backlog(), whose barrier it relies on. */
 static void tx_send_backlog(struct ipoib_intf *intf)
 {
 	ipoib_tx_lock_all(intf->dev);

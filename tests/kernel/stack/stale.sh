@@ -2,7 +2,9 @@
 # shellcheck disable=SC2086,SC2317  # "${N[@]}" is a command and its words
 # shellcheck shell=bash
 # HCAs that leave the completions of a queue pair that is gone to whoever polls: interfaces
-# and connections end and begin under incoming traffic, in both modes.
+# and connections end and begin under incoming traffic, in both modes. How many are left is
+# printed. It is none as long as each queue pair drains before it goes: what becomes of those that
+# do not is for the kernel units.
 export HCA=rdmavt
 source "$STACK/lib.sh"
 

@@ -37,8 +37,8 @@ before=$(count multicast_joins)
 sleep 1600
 tries=$(($(count multicast_joins) - before))
 echo "$tries joins in 1600 s without an SM"
-# A pause of 12 to 16 s behind each try, which takes what the SA's timeouts take, 3 s and a bit.
-# With half the cap there would be 155, with twice the cap 50.
+# A pause of 12 to 16 s behind each try, which ends at once or after the SA's timeouts, some 3 s.
+# With half the cap there would be 155 or more, with twice the cap less than 60.
 ((tries >= 75 && tries <= 130)) || fail "too few or too many"
 start_sm
 wait_for 60 ping -c 1 -W 1 10.0.0.2
