@@ -17,6 +17,16 @@ again() {
 	start_sm
 }
 
+# settled: ib0 is a member of every group that it has and of the broadcast group, so no join that
+# is still under way takes the failure that is meant for another command
+settled() {
+	local groups members
+	groups=$(ip maddress show dev ib0 | grep -c '^[[:space:]]*link') || return 1
+	members=$(awk '/complete:/ { complete = $2 } /send_only: *no/ && complete == "yes"' \
+		/sys/kernel/debug/ipoib/ib0_mcg | wc -l)
+	((members == groups + 1))
+}
+
 partitions blue=0x1 red=0x2
 stack_up
 "${N[@]}" ip link add link ib1 name ib1.8001 type ipoib pkey 0x8001
@@ -31,6 +41,7 @@ logged 1 "ib0: the HCA does not open its netdev: error -5; with own_queues=sib0/
 ip link set ib0 up
 ip -6 address replace fd00::1/64 dev ib0 nodad
 wait_for 30 ping -c 1 -W 1 10.0.0.2
+wait_for 30 settled
 
 step "a HCA that does not initialise the netdev of a child"
 into $FAIL 1
@@ -53,6 +64,8 @@ wait_for 30 ping -c 1 -W 1 10.1.0.2
 ip link delete ib0.8001
 ip link set ib0 up
 ip -6 address replace fd00::1/64 dev ib0 nodad
+wait_for 30 ping -c 1 -W 1 10.0.0.2
+wait_for 30 settled
 into $FAIL 1
 into $MAKE 0x8001
 own_queues ib0.8001 || fail "a netdev of a HCA that has refused it, by create_child"
