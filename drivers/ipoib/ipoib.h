@@ -414,8 +414,6 @@ void ipoib_txqs_destroy(struct ipoib_intf *intf);
 struct ipoib_txq *ipoib_txq_of(struct ipoib_intf *intf, struct sk_buff *skb);
 
 /* tx.c */
-void ipoib_txq_reclaim(struct ipoib_txq *txq);
-int ipoib_tx_poll(struct napi_struct *napi, int budget);
 netdev_tx_t ipoib_start_xmit(struct sk_buff *skb, struct net_device *dev);
 bool ipoib_tx_has_room(const struct ipoib_txq *txq);
 void ipoib_tx_push(struct ipoib_txq *txq, struct ipoib_dest *dest,
@@ -429,8 +427,12 @@ struct ipoib_dest *ipoib_tx_new_destination(struct ipoib_intf *intf,
 void ipoib_tx_datagram(struct ipoib_txq *txq, struct sk_buff *skb);
 void ipoib_tx_error(struct ipoib_txq *txq, struct sk_buff *skb,
 		    enum skb_drop_reason reason);
-void ipoib_tx_done(struct sk_buff *skb, bool ok, int budget);
 void ipoib_tx_stop_if_full(struct ipoib_txq *txq);
+
+/* tx_done.c */
+void ipoib_txq_reclaim(struct ipoib_txq *txq);
+int ipoib_tx_poll(struct napi_struct *napi, int budget);
+void ipoib_tx_done(struct sk_buff *skb, bool ok, int budget);
 void ipoib_tx_room_found(struct ipoib_intf *intf);
 void ipoib_tx_count_done(struct ipoib_txq *txq, bool ok, unsigned int packets,
 			 unsigned int bytes);

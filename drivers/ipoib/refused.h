@@ -34,7 +34,7 @@ void ipoib_refused_retry(struct ipoib_intf *intf);
 bool ipoib_refused(struct ipoib_intf *intf, struct ipoib_refused *refused, bool send, int err,
 		   bool some);
 
-/* tx.c, rx.c: post again what the HCA has refused, should nothing follow */
+/* tx.c, rxq.c: post again what the HCA has refused, should nothing follow */
 void ipoib_tx_post_refused(struct ipoib_txq *txq);
 void ipoib_rx_post_refused(struct ipoib_rxq *rxq);
 

@@ -85,6 +85,14 @@ struct page_pool *ipoib_rx_create_pool(struct ib_device *ca, unsigned int flags,
 void ipoib_cq_discard(struct ib_cq *cq, struct ib_wc *wc);
 int ipoib_rx_poll_end(struct napi_struct *napi, struct ib_cq *cq, int done,
 		      int budget);
+int ipoib_rx_poll(struct napi_struct *napi, int budget);
+void ipoib_rx_comp_handler(struct ib_cq *cq, void *context);
+
+/* rxq.c */
+int ipoib_rxq_alloc_buffer(struct ipoib_rxq *rxq, struct ipoib_rx_slot *slot);
+int ipoib_rxq_post(struct ipoib_rxq *rxq, u32 index);
+int ipoib_rxq_post_batch(struct ipoib_rxq *rxq);
+void ipoib_rxq_post_waiting(struct ipoib_rxq *rxq);
 int ipoib_rxq_alloc(struct ipoib_intf *intf, struct ipoib_rxq *rxq);
 void ipoib_rxq_free(struct ipoib_intf *intf, struct ipoib_rxq *rxq);
 void ipoib_rxq_exchange(struct ipoib_rxq *rxq, struct ipoib_rxq *other);

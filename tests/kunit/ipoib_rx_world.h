@@ -22,6 +22,7 @@ static void fake_receive(struct sk_buff *skb);
 #include "dest.c"
 /* by its path: the software HCA has a file of this name as well */
 #include "../../drivers/ipoib/rx.c"
+#include "rxq.c"
 #include "rx_heads.c"
 #include "rx_pool.c"
 #include "refused.c"
@@ -173,7 +174,7 @@ static __maybe_unused void complete_one(void)
 	hca.posted[hca.wc.wr_id] = false;
 	hca.wc_valid = true;
 	local_bh_disable();
-	rx_comp_handler(&hca.cq, &world->intf->rxq);
+	ipoib_rx_comp_handler(&hca.cq, &world->intf->rxq);
 	local_bh_enable();
 	wait_for_napi();
 }

@@ -30,6 +30,7 @@ static unsigned int processors = 1;
 #define num_online_cpus() (processors)
 #include "txq.c"
 #include "../../drivers/ipoib/tx.c"
+#include "tx_done.c"
 #include "refused.c"
 
 #define RING	8U
