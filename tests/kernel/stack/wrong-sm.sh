@@ -7,6 +7,7 @@
 source "$STACK/lib.sh"
 
 LAST=40 # 10.0.0.2 to 10.0.0.40
+GROUPS_WANTED=40
 
 # tell LINE: to ib-fleet; ANSWER is what it says
 tell() {
@@ -32,6 +33,11 @@ reach_all() {
 	done
 }
 
+# of 239.1.0.0/16, all of which are asked for until the SA is right about them
+is_in_all() {
+	(($(grep -A 3 '^GID: .*:f01:' /sys/kernel/debug/ipoib/ib0_mcg | grep -c 'complete: *yes') == GROUPS_WANTED))
+}
+
 step "one HCA, ib-fleet at the other end of its cable"
 cable
 load_sib
@@ -45,11 +51,18 @@ ip link set ib0 up
 wait_for 90 is_running ib0
 tell watch
 reach_all
+mkfifo /run/leave
+"$STACK/member_of_many.py" 10.0.0.1 $GROUPS_WANTED 5000 </run/leave >/run/heard 2>&1 &
+member=$!
+exec 7>/run/leave
+wait_for 200 is_in_all
 tell more
 (($(said reached) == LAST - 1 && $(said wrong) > 0 && $(said twice) > 0)) || fail "$ANSWER"
 step "wrong path records: $(stat path_answers_wrong), memberships: $(stat multicast_answers_wrong)"
 step "odd path records: $(stat path_answers_odd), memberships: $(stat multicast_answers_odd)"
-(($(stat path_answers_wrong) > 0 && $(stat path_answers_odd) > 0)) || fail "$(ethtool -S ib0)"
+for kind in path multicast; do
+	(($(stat ${kind}_answers_wrong) > 0 && $(stat ${kind}_answers_odd) > 0)) || fail "$(ethtool -S ib0)"
+done
 dmesg | grep 'the SA is wrong: ' >/run/wrong || fail "nothing was said"
 sed -n '1,5p' /run/wrong
 
@@ -67,4 +80,6 @@ reach_all
 tell more
 (($(said reached) == LAST - 1 && $(said wrong) == 0 && $(said twice) == 0)) || fail "$ANSWER"
 (($(stat path_answers_wrong) == wrong)) || fail "$(ethtool -S ib0)"
+exec 7>&-
+wait $member || fail "$(cat /run/heard)"
 stack_down
