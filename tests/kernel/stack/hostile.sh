@@ -3,6 +3,8 @@
 # shellcheck shell=bash
 # What an ordinary user's process may ask of an HCA, and what happens to the cable below
 # one: nobody else suffers from it, and nothing waits for ever.
+# One asks for as many requests and groups as only a plain sib has.
+export HCA=sib
 source "$STACK/lib.sh"
 
 # hostile CASE ARGUMENT...: a process, to its end
