@@ -254,14 +254,15 @@ void Node::answerGmp(std::uint8_t in, Packet packet, const PacketHeaders &header
             .payload(*mad)
             .build()};
     const auto outgoing = PacketHeaders::parse(answer.bytes);
+    const InputLane asker{.port = in, .vl = headers.lrh.vl};
     if (isSwitch())
-        forwardUnicast(0, std::move(answer), *outgoing, now);
+        forwardUnicast(0, std::move(answer), *outgoing, now, asker);
     else
-        output(0, in, std::move(answer), *outgoing, now);
+        output(0, in, std::move(answer), *outgoing, now, asker);
 }
 
-// in: 0 for what is made here.
-void Node::forwardUnicast(std::uint8_t in, Packet packet, const PacketHeaders &headers, Time now)
+void Node::forwardUnicast(std::uint8_t in, Packet packet, const PacketHeaders &headers, Time now,
+                          std::optional<InputLane> from)
 {
     Port &port = ports_[in];
     if (!isSwitch())
@@ -272,7 +273,7 @@ void Node::forwardUnicast(std::uint8_t in, Packet packet, const PacketHeaders &h
         return port.counters.add(Drop::unknownLid);
     if (out == in)
         return port.counters.add(Drop::looping);
-    output(in, out, std::move(packet), headers, now);
+    output(in, out, std::move(packet), headers, now, from);
 }
 
 void Node::forwardMulticast(std::uint8_t in, const Packet &packet, const PacketHeaders &headers,
@@ -308,19 +309,19 @@ std::optional<Drop> Node::checkOutput(std::uint8_t in, const Port &out,
 }
 
 void Node::output(std::uint8_t in, std::uint8_t out, Packet packet, const PacketHeaders &headers,
-                  Time now)
+                  Time now, std::optional<InputLane> from)
 {
     Port &port = ports_[out];
     if (const auto drop = checkOutput(in, port, headers))
         return port.counters.add(*drop);
-    const InputLane from{.port = in, .vl = headers.lrh.vl};
-    if (from.vl == vl15)
-        return enqueue(from, port, vl15, std::move(packet), now);
+    const InputLane waiting = from.value_or(InputLane{.port = in, .vl = headers.lrh.vl});
+    if (headers.lrh.vl == vl15)
+        return enqueue(waiting, port, vl15, std::move(packet), now);
     const std::uint8_t vl = port.slToVl(isSwitch() ? in : 0, headers.lrh.sl);
     if (!port.hasLane(vl))
         return ports_[isSwitch() ? in : out].counters.add(Drop::virtualLane);
     packet.setVl(vl);
-    enqueue(from, port, vl, std::move(packet), now);
+    enqueue(waiting, port, vl, std::move(packet), now);
 }
 
 void Node::enqueue(InputLane from, Port &out, std::uint8_t vl, Packet packet, Time now)
@@ -332,7 +333,7 @@ void Node::enqueue(InputLane from, Port &out, std::uint8_t vl, Packet packet, Ti
         return out.counters.add(Drop::lifetime);
     if (out.queues.push(vl, std::move(packet), now))
         listener_.outputReady(out.identity().number);
-    if (vl == vl15 || from.port == 0 || queue.bytes <= mostQueued ||
+    if (vl == vl15 || queue.bytes <= mostQueued ||
         std::ranges::find(queue.heldBack, from) != queue.heldBack.end())
         return;
     queue.heldBack.push_back(from);

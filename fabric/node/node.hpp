@@ -115,7 +115,10 @@ class Node
     void answerSmp(std::uint8_t in, Packet packet, const PacketHeaders &headers, Time now);
     void receiveData(std::uint8_t in, Packet packet, const PacketHeaders &headers, Time now);
     void answerGmp(std::uint8_t in, Packet packet, const PacketHeaders &headers, Time now);
-    void forwardUnicast(std::uint8_t in, Packet packet, const PacketHeaders &headers, Time now);
+    // in: 0 for what is made here. from: the lane that waits while there is no room; the one
+    // that the packet came by, unless it is said.
+    void forwardUnicast(std::uint8_t in, Packet packet, const PacketHeaders &headers, Time now,
+                        std::optional<InputLane> from = std::nullopt);
     void forwardMulticast(std::uint8_t in, const Packet &packet, const PacketHeaders &headers,
                           Time now);
     [[nodiscard]] std::optional<Drop> checkInput(const Port &in,
@@ -123,7 +126,7 @@ class Node
     [[nodiscard]] std::optional<Drop> checkOutput(std::uint8_t in, const Port &out,
                                                   const PacketHeaders &headers) const;
     void output(std::uint8_t in, std::uint8_t out, Packet packet, const PacketHeaders &headers,
-                Time now);
+                Time now, std::optional<InputLane> from = std::nullopt);
     void enqueue(InputLane from, Port &out, std::uint8_t vl, Packet packet, Time now);
     void sendSmp(std::uint8_t out, io::View mad, std::uint16_t source, std::uint16_t destination,
                  Time now);

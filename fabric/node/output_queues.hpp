@@ -15,9 +15,9 @@
 namespace openipoib::fabric
 {
 
-// Where a packet came in.
+// Where a packet came in, or what it answers did.
 struct InputLane {
-    std::uint8_t port = 0; // 0: it was made here
+    std::uint8_t port = 0; // 0: it was made here, for VL 15
     std::uint8_t vl = 0;
 
     bool operator==(const InputLane &) const = default;

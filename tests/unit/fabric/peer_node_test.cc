@@ -59,6 +59,18 @@ class PeerNodeTest : public PeerWorld, public NodeListener
 
     void give(const io::Bytes &packet) { node.receive(1, {.bytes = packet}, now); }
 
+    static io::Bytes perfGet()
+    {
+        io::Bytes mad;
+        ib::Mad{.mgmtClass = ib::MgmtClass::perf, .attribute = 1}.appendTo(mad);
+        return ib::PacketBuilder{}
+            .lrh({.dlid = lid, .slid = smLid})
+            .bth({.qpn = 1})
+            .deth({.qkey = ib::gsiQkey, .sourceQpn = 1})
+            .payload(mad)
+            .build();
+    }
+
     std::vector<io::Bytes> sent()
     {
         std::vector<io::Bytes> packets;
@@ -111,14 +123,7 @@ TEST_F(PeerNodeTest, JoinsAndAnswersByItsPort)
 TEST_F(PeerNodeTest, StillAnswersPerformanceManagement)
 {
     grant();
-    io::Bytes mad;
-    ib::Mad{.mgmtClass = ib::MgmtClass::perf, .attribute = 1}.appendTo(mad);
-    give(ib::PacketBuilder{}
-             .lrh({.dlid = lid, .slid = smLid})
-             .bth({.qpn = 1})
-             .deth({.qkey = ib::gsiQkey, .sourceQpn = 1})
-             .payload(mad)
-             .build());
+    give(perfGet());
     EXPECT_EQ(sent().size(), 1U);
 }
 
@@ -172,6 +177,17 @@ TEST_F(PeerNodeTest, WhenItGoesNothingIsAnswered)
     give(unicast(Addresses::firstQpn, ib::IpoibHeader::ipv4).payload(echo("10.0.0.1")).build());
     EXPECT_TRUE(sent().empty());
     EXPECT_EQ(node.port(1).counters.get(Drop::management), before + 1);
+}
+
+TEST_F(PeerNodeTest, AFloodOfPerformanceManagementHoldsBackItself)
+{
+    grant();
+    std::size_t given = 0;
+    for (; node.openLanes(1)[vl0] && given < 10'000; ++given)
+        give(perfGet());
+    EXPECT_LT(given, 1000U);
+    EXPECT_EQ(sent().size(), given);
+    EXPECT_TRUE(node.openLanes(1).all());
 }
 
 // Pings that nobody takes the answers of hold back the lane that they came by.

@@ -387,9 +387,7 @@ class NodePmaTest : public NodeWorld
             receive(2, data(13));
     }
 
-    // The packet that answers one; empty if none does.
-    io::Bytes ask(ib::Method method, std::uint8_t port, std::uint16_t bits = 0,
-                  std::uint16_t pkey = ib::defaultPkey, std::uint32_t qpn = 1)
+    static io::Bytes request(ib::Method method, std::uint8_t port, std::uint16_t bits = 0)
     {
         io::Bytes mad;
         ib::Mad{.mgmtClass = ib::MgmtClass::perf, .method = method, .attribute = portCounters}
@@ -397,11 +395,18 @@ class NodePmaTest : public NodeWorld
         const auto body = std::span(mad).subspan(dataAt);
         body[1] = port;
         select(body, bits);
+        return mad;
+    }
+
+    // The packet that answers one; empty if none does.
+    io::Bytes ask(ib::Method method, std::uint8_t port, std::uint16_t bits = 0,
+                  std::uint16_t pkey = ib::defaultPkey, std::uint32_t qpn = 1)
+    {
         receive(1, ib::PacketBuilder{}
                        .lrh({.dlid = switchLid, .slid = smLid})
                        .bth({.pkey = pkey, .qpn = qpn})
                        .deth({.qkey = ib::gsiQkey, .sourceQpn = asker})
-                       .payload(mad)
+                       .payload(request(method, port, bits))
                        .build());
         const auto answers = sent(1, vl0);
         EXPECT_LE(answers.size(), 1U);
@@ -455,6 +460,27 @@ TEST_F(NodePmaTest, WhatIsNoRequestIsNotAnswered)
     EXPECT_TRUE(ask(ib::Method::set, 2, 0xFFFF, ib::defaultPkey, 2).empty());
     EXPECT_EQ(drops(1, Drop::management), before + 9);
     EXPECT_EQ(received(ask(ib::Method::get, 2)), 3U);
+}
+
+// Whoever reads them, or does not: the source LID may be anybody's.
+TEST_F(NodePmaTest, AnswersThatNobodyTakesHoldBackWhoAsks)
+{
+    const std::size_t before = node.port(3).queues[vl0].packets.size();
+    const io::Bytes question = ib::PacketBuilder{}
+                                   .lrh({.vl = 2, .dlid = switchLid, .slid = 13})
+                                   .bth({.qpn = 1})
+                                   .deth({.qkey = ib::gsiQkey, .sourceQpn = asker})
+                                   .payload(request(ib::Method::get, 2))
+                                   .build();
+    std::size_t given = 0;
+    for (; node.openLanes(1)[2] && given < 10'000; ++given)
+        receive(1, question);
+    EXPECT_LT(given, 1000U);
+    EXPECT_LT(node.port(3).queues[vl0].bytes, 300'000U);
+    EXPECT_EQ(node.openLanes(1), allLanes & ~Lanes{1U << 2});
+    EXPECT_TRUE(acceptsInput(2));
+    EXPECT_EQ(sent(3, vl0).size(), before + given);
+    EXPECT_TRUE(acceptsInput(1));
 }
 
 } // namespace
