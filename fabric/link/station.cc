@@ -175,6 +175,10 @@ void Station::onPairFrame(const io::MacAddress &source, const Header &header, io
         ++(peer_ != 0 && source != peerMac_ ? counters_.rxForeign : counters_.rxSession);
         return;
     }
+    if (header.window == 0) {
+        ++counters_.rxWindow;
+        return;
+    }
     heardAt_ = now;
     if (state_ == State::heard) {
         goUp(now);

@@ -193,5 +193,32 @@ TEST_F(StationTest, CountsWhatIsNotForIt)
     EXPECT_TRUE(station.isUp());
 }
 
+// Else a peer that takes nothing any more would keep the link: nothing is under way then.
+TEST_F(StationTest, AFrameThatClosesTheWindowIsNone)
+{
+    train();
+    std::uint32_t sent = 0;
+    for (const auto end = now + 5s; now < end && station.isUp(); now += 5ms) {
+        station.onTime(now);
+        peer.onTime(now);
+        for (const auto &out : station.takeOutput())
+            if (link::Header::parse(*out.frame)->type == link::FrameType::hello)
+                peer.onFrame(*out.frame, now);
+        for (const auto &frame : peer.takeOutput())
+            station.onFrame(peerMac, frame, now);
+        for (; station.canSend(); ++sent)
+            station.send(numbered(sent), 1, now);
+        link::Header ack = peer.header(link::FrameType::ack);
+        ack.ack = sent;
+        ack.window = 0;
+        station.onFrame(peerMac, ack.frame({}), now);
+        station.onBatchEnd(now);
+    }
+    EXPECT_FALSE(station.isUp());
+    EXPECT_EQ(sent, linkWindow);
+    EXPECT_EQ(station.counters().stall, 1U);
+    EXPECT_GT(station.counters().rxWindow, 0U);
+}
+
 } // namespace
 } // namespace openipoib::fabric
