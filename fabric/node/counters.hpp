@@ -51,7 +51,7 @@ enum class Drop : std::uint8_t {
     rawOutbound,  //
     tooLong,      // more than the neighbour's MTU
     portDown,     // the port it was to leave by
-    lifetime,     // at the head of a queue, or in the fabric, for too long
+    lifetime,     // at the head of a queue, or in the fabric, for too long; or of a slow queue
     management,   // a MAD that is not to be answered
     overflow,     // VL15 buffer
     fault,        // asked for

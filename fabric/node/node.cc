@@ -24,9 +24,35 @@ constexpr std::uint8_t mostHops = 64;       // a routing loop is longer than any
 constexpr int lifeFactor = 16;
 // A lane is in the state VLStalled for so many times HOQLife.
 constexpr int stallFactor = 8;
+// Inputs are held back for no longer: the other end of a cable gives a link up that takes
+// nothing for four seconds (docs/sib-link.md, 4.5).
+constexpr std::chrono::seconds mostHold{2};
 // The longest extension headers in front of a full payload: RETH and immediate.
 constexpr std::size_t extensionSize = 20;
 constexpr std::uint32_t gsiQpn = 1;
+
+// How long a queue of a port may hold inputs back; nullopt: for ever.
+std::optional<std::chrono::nanoseconds> holdLimit(const Port &port)
+{
+    const auto life = port.headLife();
+    if (!life)
+        return std::nullopt;
+    return std::min<std::chrono::nanoseconds>(*life * lifeFactor, mostHold);
+}
+
+// So much has been taken from a queue. One from which half of what it holds is taken in the
+// time that it may hold inputs back, or all there is, is not slow.
+void noteTaken(OutputQueue &queue, std::size_t bytes, std::optional<std::chrono::nanoseconds> limit,
+               Time now)
+{
+    if (!queue.slow)
+        return;
+    if (limit && now - queue.slow->since > *limit)
+        queue.slow = {.since = now};
+    queue.slow->taken += bytes;
+    if (!limit || queue.packets.empty() || queue.slow->taken >= resumeQueued)
+        queue.slow.reset();
+}
 
 } // namespace
 
@@ -329,13 +355,15 @@ void Node::enqueue(InputLane from, Port &out, std::uint8_t vl, Packet packet, Ti
     OutputQueue &queue = out.queues[vl];
     if (vl == vl15 && queue.packets.size() >= mostManagement)
         return out.counters.add(Drop::overflow);
-    if (now < queue.stalledUntil)
+    if (now < queue.stalledUntil || (queue.slow && queue.bytes + packet.bytes.size() > mostQueued))
         return out.counters.add(Drop::lifetime);
     if (out.queues.push(vl, std::move(packet), now))
         listener_.outputReady(out.identity().number);
     if (vl == vl15 || queue.bytes <= mostQueued ||
         std::ranges::find(queue.heldBack, from) != queue.heldBack.end())
         return;
+    if (queue.heldBack.empty())
+        queue.heldSince = now;
     queue.heldBack.push_back(from);
     ports_[from.port].holdBack(from.vl);
     out.counters.add(Counter::xmitWait);
@@ -380,14 +408,16 @@ Packet Node::take(std::uint8_t port, std::uint8_t vl, Time now)
 {
     Port &from = ports_[port];
     Packet packet = from.queues.pop(vl, now);
+    OutputQueue &queue = from.queues[vl];
     const auto lrh = ib::Lrh::parse(packet.bytes);
     const bool isMulticast = lrh->dlid >= ib::firstMulticastLid && lrh->dlid != ib::permissiveLid;
-    from.queues[vl].late = 0;
+    queue.late = 0;
+    noteTaken(queue, packet.bytes.size(), holdLimit(from), now);
     from.counters.add(Counter::xmitPackets);
     from.counters.add(Counter::xmitData, packet.bytes.size());
     from.counters.add(isMulticast ? Counter::multicastXmit : Counter::unicastXmit);
-    if (from.queues[vl].bytes <= resumeQueued)
-        release(from.queues[vl]);
+    if (queue.bytes <= resumeQueued)
+        release(queue);
     return packet;
 }
 
@@ -435,11 +465,30 @@ void Node::stall(Port &port, std::uint8_t vl, Time until, Time now)
     }
 }
 
+// Who is held back for long loses its link, or has all that it sends to others wait, so a queue
+// that does not become half empty in time is emptied so far. After that it holds nobody back
+// for as long as it is slow.
+void Node::endHold(Port &port, std::uint8_t vl, Time now)
+{
+    OutputQueue &queue = port.queues[vl];
+    const auto limit = holdLimit(port);
+    if (!limit || queue.heldBack.empty() || now - queue.heldSince < *limit)
+        return;
+    while (queue.bytes > resumeQueued) {
+        static_cast<void>(port.queues.pop(vl, now));
+        port.counters.add(Drop::lifetime);
+    }
+    queue.slow = {.since = now};
+    release(queue);
+}
+
 void Node::onTime(Time now)
 {
     for (Port &port : ports_)
-        for (std::uint8_t vl = 0; vl < dataLanes && port.queues.waiting().any(); ++vl)
+        for (std::uint8_t vl = 0; vl < dataLanes && port.queues.waiting().any(); ++vl) {
             dropLate(port, vl, now);
+            endHold(port, vl, now);
+        }
     for (std::uint8_t port = 1; port <= portCount(); ++port)
         if (peers_[port] != nullptr) {
             peers_[port]->onTime(now);
@@ -454,9 +503,13 @@ Time Node::deadline() const
     Time result = sma_->deadline();
     for (const Port &port : ports_) {
         const auto life = port.queues.waiting().any() ? port.headLife() : std::nullopt;
-        for (std::uint8_t vl = 0; life && vl < dataLanes; ++vl)
-            if (port.queues.waiting()[vl])
-                result = std::min(result, port.queues[vl].headSince + *life * lifeFactor);
+        for (std::uint8_t vl = 0; life && vl < dataLanes; ++vl) {
+            const OutputQueue &queue = port.queues[vl];
+            if (!queue.packets.empty())
+                result = std::min(result, queue.headSince + *life * lifeFactor);
+            if (!queue.heldBack.empty())
+                result = std::min(result, queue.heldSince + *holdLimit(port));
+        }
     }
     for (const IpoibPeer *peer : peers_)
         if (peer != nullptr)

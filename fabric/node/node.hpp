@@ -5,8 +5,9 @@
 // What comes in is forwarded by the tables that the SM has written, answered if
 // it is a MAD for this node, or dropped and counted. What is to leave waits in
 // its port's queues until the caller takes it. A data lane's queue that is too full
-// holds back the lanes of input ports that fill it; nothing is dropped for lack of
-// room but on VL 15, and what waits at the head for longer than PortInfo:HOQLife.
+// holds back the lanes of input ports that fill it, for a time. Dropped are what VL 15
+// has no room for, what waits at the head for longer than PortInfo:HOQLife, and what is
+// too much for a queue that has held others back for too long.
 #pragma once
 
 #include "link/sender.hpp"
@@ -134,6 +135,7 @@ class Node
     void sendTraps(Time now);
     void dropLate(Port &port, std::uint8_t vl, Time now);
     void stall(Port &port, std::uint8_t vl, Time until, Time now);
+    void endHold(Port &port, std::uint8_t vl, Time now);
     void updatePeer(std::uint8_t port, bool mustRejoin, Time now);
     void giveToPeer(std::uint8_t port, io::View packet, const PacketHeaders &headers, Time now);
     void physicalError(std::uint8_t port, Time now);

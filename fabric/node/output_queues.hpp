@@ -28,8 +28,16 @@ struct OutputQueue {
     std::size_t bytes = 0;
     Time headSince{};                // when the first packet became the first
     std::vector<InputLane> heldBack; // that wait for room here
-    unsigned late = 0;               // packets dropped in a row for their age
-    Time stalledUntil{};             // VLStalled: until then all packets are discarded
+    Time heldSince{};                // the first of them
+    // Has held them back for too long, and drops what there is no room for until so much is
+    // taken that it need not.
+    struct Slow {
+        Time since{};          // of what follows
+        std::size_t taken = 0; // bytes
+    };
+    std::optional<Slow> slow;
+    unsigned late = 0;   // packets dropped in a row for their age
+    Time stalledUntil{}; // VLStalled: until then all packets are discarded
 };
 
 class OutputQueues

@@ -74,6 +74,34 @@ class LanesTest : public FabricWorld
         static_cast<void>(host.takeInput());
     }
 
+    // As the SM sets it at a port of the second switch.
+    void setHeadLife(std::uint8_t at, std::uint32_t code)
+    {
+        Attribute info = fabric.node(switchNamed("S-2").node)->port(at).portInfo();
+        setField(info, IB_PORT_STATE_F, 0);
+        setField(info, IB_PORT_PHYS_STATE_F, 0);
+        setField(info, IB_PORT_HOQ_LIFE_F, code);
+        set({1, 4}, IB_ATTR_PORT_INFO, at, info);
+        static_cast<void>(host.takeInput());
+    }
+
+    // As run(), but the second host takes a DATA frame each 3 s and no more.
+    void trickle()
+    {
+        slow.onTime(now);
+        for (const auto &frame : std::exchange(slowCable.frames, {})) {
+            const bool isHello = link::Header::parse(frame)->type == link::FrameType::hello;
+            if (!isHello && now < takeAt)
+                continue;
+            takeAt = isHello ? takeAt : now + 3s;
+            slow.onFrame(frame, now);
+        }
+        for (const auto &frame : slow.takeOutput())
+            fabric.onFrame(slowNumber, {2, 0, 0, 0, 0, 8}, frame, now);
+        fabric.onBatchEnd(slowNumber, now);
+        steps(1);
+    }
+
     void send(std::uint8_t sl, std::uint16_t dlid)
     {
         host.send(ib::PacketBuilder{}
@@ -92,6 +120,7 @@ class LanesTest : public FabricWorld
 
     MemoryCable slowCable;
     std::size_t slowNumber = 0;
+    Time takeAt{}; // by trickle()
     link::Endpoint slow{{.session = 7, .guid = 0xC, .maxFrame = 9000}};
 };
 
@@ -121,6 +150,36 @@ TEST_F(LanesTest, OneThatIsHeldBackDoesNotStopAnother)
     }
     EXPECT_EQ(taken, sent);
     EXPECT_EQ(arrived(), before + 2);
+}
+
+// What it leaves in the switch keeps nobody from others for long enough to lose a link by.
+TEST_F(LanesTest, AHostThatTakesNextToNothingHoldsBackOthersForTwoSecondsAtMost)
+{
+    const Node &spine = *fabric.node(switchNamed("S-2").node);
+    setHeadLife(2, 16);
+    takeAt = now + 3s;
+    Time::duration held{}, longest{};
+    const auto before = arrived();
+    std::size_t toIdle = 0;
+    for (int i = 0; i < 1000; ++i) { // 5 s
+        for (int burst = 0; burst < 3 && host.canSend(); ++burst)
+            send(1, slowLid);
+        if (i % 100 == 0 && host.canSend()) {
+            send(1, idleLid);
+            ++toIdle;
+        }
+        trickle();
+        held = spine.openLanes(4)[1] ? Time::duration{} : held + 5ms;
+        longest = std::max(longest, held);
+    }
+    for (int i = 0; i < 10; ++i)
+        trickle();
+    EXPECT_LE(longest, 2100ms);
+    EXPECT_TRUE(host.isUp() && slow.isUp());
+    EXPECT_EQ(host.downs() + slow.downs(), 0U);
+    EXPECT_GE(toIdle, 4U);
+    EXPECT_EQ(arrived() - before, toIdle);
+    EXPECT_GT(spine.port(2).counters.get(Drop::lifetime), 0U);
 }
 
 } // namespace

@@ -7,6 +7,7 @@ namespace openipoib::fabric
 namespace
 {
 
+using namespace std::chrono_literals;
 using Packets = std::vector<io::Bytes>;
 
 class NodeLanesTest : public NodeWorld
@@ -238,6 +239,64 @@ TEST_F(NodeLanesTest, APacketThatLeavesEndsARowOfLateOnes)
         EXPECT_EQ(sent(3, 1).size(), 1U);
     }
     EXPECT_EQ(drops(3, Drop::lifetime), 4U);
+}
+
+TEST_F(NodeLanesTest, AQueueHoldsNobodyBackForLongerThanTwoSeconds)
+{
+    map(1, 3, identity());
+    setInfo(3, IB_PORT_HOQ_LIFE_F, 16); // 0.27 s, sixteen times
+    const std::size_t count = fill(1, 0, 1);
+    EXPECT_LE(node.deadline(), now + 2s);
+    node.onTime(now += 1999ms);
+    EXPECT_FALSE(acceptsInput(1));
+    node.onTime(now += 1ms);
+    EXPECT_TRUE(acceptsInput(1));
+    EXPECT_EQ(inputs, std::vector<std::uint8_t>{1});
+    const auto &queue = node.port(3).queues[1];
+    EXPECT_LE(queue.bytes, 128U * 1024);
+    EXPECT_GT(queue.bytes, 120U * 1024); // and no more of it is lost
+    EXPECT_EQ(drops(3, Drop::lifetime), count - queue.packets.size());
+    for (std::size_t i = 0; i < count; ++i) // what is too much now is lost at once
+        receive(1, onLane(0, 1, 13, 4096));
+    EXPECT_TRUE(acceptsInput(1));
+    EXPECT_LE(queue.bytes, 256U * 1024);
+    EXPECT_EQ(drops(3, Drop::lifetime) + queue.packets.size(), 2 * count);
+}
+
+TEST_F(NodeLanesTest, ASlowQueueHoldsBackAgainWhenItIsNot)
+{
+    map(1, 3, identity());
+    setInfo(3, IB_PORT_HOQ_LIFE_F, 16);
+    const auto full = [this] {
+        for (int i = 0; i < 100; ++i)
+            receive(1, onLane(0, 1, 13, 4096));
+        return !acceptsInput(1);
+    };
+    ASSERT_TRUE(full());
+    node.onTime(now += 2s);
+    for (int i = 0; i < 60; ++i) { // two a second are too few
+        static_cast<void>(node.take(3, 1, now += 500ms));
+        EXPECT_FALSE(full()) << i;
+    }
+    for (int i = 0; i < 40; ++i)
+        static_cast<void>(node.take(3, 1, now += 20ms));
+    EXPECT_TRUE(full());
+    sent(3, 1);
+    ASSERT_TRUE(full());
+    node.onTime(now += 2s);
+    EXPECT_FALSE(full());
+    while (node.nextLane(3, Lanes{1U << 1})) // all there is, however slowly
+        static_cast<void>(node.take(3, 1, now += 1s));
+    EXPECT_TRUE(full());
+}
+
+TEST_F(NodeLanesTest, AQueueWithoutALifeHoldsBackForEver)
+{
+    map(1, 3, identity());
+    const std::size_t count = fill(1, 0, 1);
+    node.onTime(now += 1h);
+    EXPECT_FALSE(acceptsInput(1));
+    EXPECT_EQ(sent(3, 1).size(), count);
 }
 
 } // namespace
