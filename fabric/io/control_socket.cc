@@ -3,9 +3,7 @@
 
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 
-#include <algorithm>
 #include <array>
 
 namespace openipoib::fabric
@@ -18,49 +16,25 @@ constexpr std::size_t longestRequest = 65536;
 constexpr std::size_t mostClients = 16;
 constexpr auto clientPatience = std::chrono::seconds(10);
 
-io::Result<io::UniqueFd> listenAt(const std::string &path)
-{
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    if (path.size() >= sizeof address.sun_path)
-        return io::fail(ENAMETOOLONG, path);
-    std::ranges::copy(path, address.sun_path);
-    const auto *generic = reinterpret_cast<const sockaddr *>(&address);
-    constexpr int type = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
-    const io::UniqueFd probe(::socket(AF_UNIX, type, 0));
-    if (!probe)
-        return io::systemFail(path);
-    if (::connect(probe.get(), generic, sizeof address) < 0 && errno == ECONNREFUSED)
-        ::unlink(path.c_str()); // nobody listens
-    io::UniqueFd fd(::socket(AF_UNIX, type, 0));
-    if (!fd || ::fchmod(fd.get(), S_IRUSR | S_IWUSR) < 0 ||
-        ::bind(fd.get(), generic, sizeof address) < 0 ||
-        ::listen(fd.get(), static_cast<int>(mostClients)) < 0)
-        return io::systemFail(path);
-    return fd;
-}
-
 } // namespace
 
 io::Result<std::unique_ptr<ControlSocket>>
 ControlSocket::open(io::EventLoop &events, const std::string &path, Handler handler)
 {
-    auto fd = listenAt(path);
-    if (!fd)
-        return std::unexpected(fd.error());
+    io::UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!fd || ::fchmod(fd.get(), S_IRUSR | S_IWUSR) < 0)
+        return io::systemFail(path);
+    auto place = SocketPath::listen(fd.get(), path, static_cast<int>(mostClients));
+    if (!place)
+        return std::unexpected(place.error());
     std::unique_ptr<ControlSocket> control(
-        new ControlSocket(events, path, std::move(*fd), std::move(handler)));
+        new ControlSocket(events, std::move(*place), std::move(fd), std::move(handler)));
     auto source = events.watch(control->fd_.get(), EPOLLIN,
                                [control = control.get()](std::uint32_t) { control->accept(); });
     if (!source)
         return io::fail(source.error().code, path);
     control->source_ = std::move(*source);
     return control;
-}
-
-ControlSocket::~ControlSocket()
-{
-    ::unlink(path_.c_str());
 }
 
 void ControlSocket::accept()

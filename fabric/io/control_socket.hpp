@@ -8,6 +8,7 @@
 
 #include "io/error.hpp"
 #include "io/event_loop.hpp"
+#include "io/socket_path.hpp"
 #include "io/unique_fd.hpp"
 
 #include <functional>
@@ -29,11 +30,10 @@ class ControlSocket
     };
     using Handler = std::function<Answer(std::string_view request)>;
 
-    // Listen at a path, for this user only. What a process that is gone has left
-    // there is replaced. Errors: EADDRINUSE if one that is there listens.
+    // Listen at a path, for this user only. Errors: those of SocketPath::listen().
     [[nodiscard]] static io::Result<std::unique_ptr<ControlSocket>>
     open(io::EventLoop &events, const std::string &path, Handler handler);
-    ~ControlSocket();
+    ~ControlSocket() = default;
     ControlSocket(const ControlSocket &) = delete;
     ControlSocket &operator=(const ControlSocket &) = delete;
     ControlSocket(ControlSocket &&) = delete;
@@ -50,7 +50,7 @@ class ControlSocket
         io::EventSource timer{};
     };
 
-    ControlSocket(io::EventLoop &events, std::string path, io::UniqueFd fd, Handler handler)
+    ControlSocket(io::EventLoop &events, SocketPath path, io::UniqueFd fd, Handler handler)
         : events_(events), path_(std::move(path)), fd_(std::move(fd)), handler_(std::move(handler))
     {
     }
@@ -62,7 +62,7 @@ class ControlSocket
     void remove(Client &client);
 
     io::EventLoop &events_;
-    std::string path_;
+    SocketPath path_;
     io::UniqueFd fd_;
     Handler handler_;
     io::EventSource source_;

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// The file of a control socket: what it may take the place of, and when it goes.
+#include "io/control_socket.hpp"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace openipoib::fabric
+{
+namespace
+{
+
+namespace fs = std::filesystem;
+
+class ControlSocketTest : public testing::Test
+{
+  protected:
+    ControlSocketTest()
+    {
+        std::string pattern = testing::TempDir() + "controlXXXXXX";
+        folder = ::mkdtemp(pattern.data());
+        path = folder / "control";
+    }
+    ~ControlSocketTest() override { fs::remove_all(folder); }
+
+    auto open()
+    {
+        return ControlSocket::open(
+            events, path, [](std::string_view) { return ControlSocket::Answer{.text = "{}"}; });
+    }
+
+    [[nodiscard]] sockaddr_un address() const
+    {
+        sockaddr_un made{.sun_family = AF_UNIX, .sun_path = {}};
+        std::ranges::copy(path.string(), made.sun_path);
+        return made;
+    }
+
+    // Whether somebody listens there.
+    [[nodiscard]] bool answers() const
+    {
+        const io::UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        const sockaddr_un to = address();
+        return ::connect(fd.get(), reinterpret_cast<const sockaddr *>(&to), sizeof to) == 0;
+    }
+
+    // What a process has left there that was killed.
+    void leave(int type) const
+    {
+        const io::UniqueFd fd(::socket(AF_UNIX, type | SOCK_CLOEXEC, 0));
+        const sockaddr_un mine = address();
+        ASSERT_EQ(::bind(fd.get(), reinterpret_cast<const sockaddr *>(&mine), sizeof mine), 0);
+    }
+
+    fs::path folder, path;
+    io::EventLoop events = io::EventLoop::open().value();
+};
+
+TEST_F(ControlSocketTest, IsForThisUserAloneAndGoesWithItsOwner)
+{
+    {
+        const auto control = open();
+        ASSERT_TRUE(control) << control.error().text();
+        EXPECT_TRUE(answers());
+        EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+        EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1);
+    }
+    EXPECT_TRUE(fs::is_empty(folder));
+}
+
+TEST_F(ControlSocketTest, ReplacesNothingButASocketThatIsLeft)
+{
+    std::ofstream(path) << "a topology";
+    const auto refused = open();
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ENOTSOCK);
+    EXPECT_EQ(fs::file_size(path), 10U);
+    fs::remove(path);
+    fs::create_symlink("elsewhere", path);
+    EXPECT_FALSE(open());
+    EXPECT_TRUE(fs::is_symlink(path));
+    fs::remove(path);
+    leave(SOCK_STREAM);
+    ASSERT_FALSE(answers());
+    const auto control = open();
+    ASSERT_TRUE(control) << control.error().text();
+    EXPECT_TRUE(answers());
+}
+
+TEST_F(ControlSocketTest, LeavesOneAloneThatHasAnOwner)
+{
+    auto first = open();
+    ASSERT_TRUE(first) << first.error().text();
+    const auto second = open();
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code, EADDRINUSE);
+    EXPECT_TRUE(answers());
+}
+
+TEST_F(ControlSocketTest, LeavesAnothersFileAtItsEnd)
+{
+    auto first = open();
+    ASSERT_TRUE(first) << first.error().text();
+    fs::remove(path);
+    const auto second = open();
+    ASSERT_TRUE(second) << second.error().text();
+    first->reset();
+    EXPECT_TRUE(answers());
+}
+
+} // namespace
+} // namespace openipoib::fabric
