@@ -97,17 +97,15 @@ io::Result<std::unique_ptr<SocketCable>> SocketCable::openLocal(const std::strin
     io::UniqueFd fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!fd)
         return io::systemFail("socket");
-    sockaddr_un local{};
-    local.sun_family = AF_UNIX;
-    if (path.size() >= sizeof local.sun_path)
-        return io::fail(ENAMETOOLONG, path);
-    std::ranges::copy(path, local.sun_path);
-    if (::bind(fd.get(), reinterpret_cast<const sockaddr *>(&local), sizeof local) < 0)
-        return io::systemFail(path);
+    auto place = SocketPath::bind(fd.get(), path);
+    if (!place)
+        return std::unexpected(place.error());
     for (const int option : {SO_SNDBUFFORCE, SO_RCVBUFFORCE}) // without the right: less room
         ::setsockopt(fd.get(), SOL_SOCKET, option, &bufferBytes, sizeof bufferBytes);
-    return std::unique_ptr<SocketCable>(
+    std::unique_ptr<SocketCable> cable(
         new SocketCable(Kind::local, path, std::move(fd), address, mostFrame));
+    cable->path_.emplace(std::move(*place));
+    return cable;
 }
 
 io::Result<std::unique_ptr<SocketCable>> SocketCable::openInherited(const std::string &number,
@@ -127,12 +125,6 @@ io::Result<std::unique_ptr<SocketCable>> SocketCable::openInherited(const std::s
         return io::systemFail(number);
     return std::unique_ptr<SocketCable>(
         new SocketCable(Kind::inherited, number, io::UniqueFd(fd), address, mostFrame));
-}
-
-SocketCable::~SocketCable()
-{
-    if (kind_ == Kind::local)
-        ::unlink(name_.c_str());
 }
 
 void SocketCable::send(const io::MacAddress &to, const Frame &frame)

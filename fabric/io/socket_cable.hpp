@@ -3,8 +3,9 @@
 //
 //   netdev:NAME  a network device (packet socket), for instance one end of a veth pair
 //   tap:NAME     a tap device, made if it does not exist
-//   unix:PATH    a datagram socket bound to PATH; frames go to whoever sent last,
-//                as `qemu -netdev dgram,local.path=…,remote.path=PATH` does
+//   unix:PATH    a datagram socket bound to PATH, in place of one whose owner is gone;
+//                frames go to whoever sent last, as `qemu -netdev
+//                dgram,local.path=…,remote.path=PATH` does
 //   fd:NUMBER    a connected datagram socket that this process has inherited, as
 //                `qemu -netdev dgram,local.type=fd,local.str=NUMBER` has the other end
 //
@@ -15,12 +16,14 @@
 
 #include "io/error.hpp"
 #include "io/fd_cable.hpp"
+#include "io/socket_path.hpp"
 #include "io/unique_fd.hpp"
 
 #include <sys/un.h>
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -33,7 +36,7 @@ class SocketCable final : public FdCable
     // Errors: EINVAL for a description that is none, and those of the system.
     [[nodiscard]] static io::Result<std::unique_ptr<SocketCable>> open(std::string_view description,
                                                                        const Random &random);
-    ~SocketCable() override;
+    ~SocketCable() override = default;
     SocketCable(const SocketCable &) = delete;
     SocketCable &operator=(const SocketCable &) = delete;
     SocketCable(SocketCable &&) = delete;
@@ -79,7 +82,8 @@ class SocketCable final : public FdCable
     io::MacAddress address_;
     std::uint32_t maxFrame_;
     State state_ = State::up;
-    sockaddr_un remote_{}; // of a datagram socket
+    std::optional<SocketPath> path_; // of a datagram socket, as what follows
+    sockaddr_un remote_{};
     socklen_t remoteSize_ = 0;
     bool isConnected_ = false; // to it, for as long as it has no room
     std::deque<std::pair<io::MacAddress, Frame>> waiting_;

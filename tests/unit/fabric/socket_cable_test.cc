@@ -130,5 +130,25 @@ TEST_F(LocalCable, IsNeverDown)
     EXPECT_FALSE(cable_->mend());
 }
 
+// A process that was killed leaves its file.
+TEST_F(LocalCable, TakesThePlaceOfOneWithoutAnOwner)
+{
+    const std::string left = "unix:" + folder_ + "/left";
+    const auto open = [&left] { return SocketCable::open(left, [] { return 7U; }); };
+    end("left").reset();
+    ASSERT_TRUE(std::filesystem::exists(folder_ + "/left"));
+    {
+        const auto cable = open();
+        ASSERT_TRUE(cable) << cable.error().text();
+        const auto other = open();
+        ASSERT_FALSE(other);
+        EXPECT_EQ(other.error().code, EADDRINUSE);
+        EXPECT_TRUE(std::filesystem::exists(folder_ + "/left"));
+    }
+    EXPECT_FALSE(std::filesystem::exists(folder_ + "/left"));
+    const io::UniqueFd owned = end("left"); // somebody else's
+    EXPECT_EQ(open().error().code, EADDRINUSE);
+}
+
 } // namespace
 } // namespace openipoib::fabric
