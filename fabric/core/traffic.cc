@@ -232,7 +232,7 @@ void Fabric::fillOutput(Plug &plug, Time now)
         plug.cable.send(out.to, out.frame);
 }
 
-// As many packets as are there and fit; false if there is none.
+// As many packets as are there and fit; false if there is none. What no frame takes is dropped.
 bool Fabric::sendFrame(Plug &plug, Time now)
 {
     const Node &node = nodeAt(plug.at);
@@ -242,9 +242,12 @@ bool Fabric::sendFrame(Plug &plug, Time now)
     io::Bytes payload;
     unsigned count = 0;
     const auto fits = [&](const Packet &packet) {
-        return count < maxPacketsPerFrame && payload.size() + packet.bytes.size() <= most;
+        const std::size_t size = packet.bytes.size();
+        return count < maxPacketsPerFrame && (payload.size() + size <= most || size > most);
     };
     const auto add = [&](const Packet &packet) {
+        if (packet.bytes.size() > most)
+            return nodeAt(plug.at).port(plug.at.port).counters.add(Drop::tooLong);
         io::append(payload, packet.bytes);
         ++count;
     };

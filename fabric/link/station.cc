@@ -113,6 +113,10 @@ void Station::onHello(const io::MacAddress &source, const Header &header, io::Vi
     }
     ++counters_.rxHello;
     if (peer_ != 0 && header.session == peer_) {
+        if (isUp() && hello->maxFrame < hello_.maxFrame) { // packets may be too long by now
+            ++counters_.restart;
+            return restart(now);
+        }
         peerMac_ = source;
         hello_ = *hello;
         return onPeerHello(header, *hello, now);

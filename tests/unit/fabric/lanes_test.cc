@@ -182,5 +182,19 @@ TEST_F(LanesTest, AHostThatTakesNextToNothingHoldsBackOthersForTwoSecondsAtMost)
     EXPECT_GT(spine.port(2).counters.get(Drop::lifetime), 0U);
 }
 
+// Nor does the clock stand still for it.
+TEST_F(LanesTest, APacketThatIsLateAndTooLongByThenDoesNotStay)
+{
+    ASSERT_TRUE(
+        fabric.addFault({.kind = FaultKind::delay, .at = port("S-2:2"), .delay = 100ms}, now));
+    send(1, slowLid);
+    run(2);
+    slow = link::Endpoint({.session = 77, .guid = 0xC, .maxFrame = 2200});
+    run(60);
+    EXPECT_TRUE(slow.isUp());
+    EXPECT_TRUE(slow.takeInput().empty());
+    EXPECT_GT(fabric.deadline(), now - 5ms);
+}
+
 } // namespace
 } // namespace openipoib::fabric

@@ -220,5 +220,25 @@ TEST_F(StationTest, AFrameThatClosesTheWindowIsNone)
     EXPECT_GT(station.counters().rxWindow, 0U);
 }
 
+// What is told of the link is true as long as it is up.
+TEST_F(StationTest, APeerThatTakesShorterFramesTrainsAgain)
+{
+    train();
+    const auto hello = [this](std::uint32_t maxFrame) {
+        io::Bytes payload;
+        link::Hello{.state = link::HelloState::up, .maxFrame = maxFrame}.appendTo(payload);
+        station.onFrame(peerMac, peer.header(link::FrameType::hello).frame(payload), now);
+    };
+    hello(65535);
+    EXPECT_TRUE(station.isUp());
+    const std::uint32_t session = station.session();
+    hello(4208);
+    EXPECT_FALSE(station.isUp());
+    EXPECT_NE(station.session(), session);
+    EXPECT_EQ(station.counters().restart, 1U);
+    train();
+    expectTransfer(10);
+}
+
 } // namespace
 } // namespace openipoib::fabric
