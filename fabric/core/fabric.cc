@@ -139,8 +139,10 @@ void Fabric::onPhysWanted(PortRef port, PhysState wanted, Time now)
         if (local.cable != noCable) {
             plugs_[local.cable].station.restart(now);
         } else if (local.peer && seats_[local.peer->node].node) {
-            setLink(port, false, now);
-            setLink(*local.peer, false, now);
+            for (const PortRef side : {port, *local.peer}) {
+                clearWires(side);
+                setLink(side, false, now);
+            }
         }
     }
     train(port, now);

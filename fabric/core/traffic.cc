@@ -195,8 +195,10 @@ void Fabric::noteState(Plug &plug, Time now)
         return;
     Node &node = nodeAt(plug.at);
     touch(plug.at);
-    if (plug.upSession != 0)
+    if (plug.upSession != 0) {
+        clearWires(plug.at);
         node.linkDown(plug.at.port, isOff(plug.at) ? PhysState::disabled : PhysState::polling, now);
+    }
     plug.upSession = session;
     if (session == 0)
         return;

@@ -225,6 +225,41 @@ TEST_F(FaultTest, APulledCableLosesWhatIsUnderWay)
     EXPECT_TRUE(answers().empty());
 }
 
+TEST_F(FaultTest, ARestartedHostGetsNothingOfBefore)
+{
+    add({.kind = FaultKind::delay, .at = port("h1:1"), .delay = 200ms});
+    ask({1}); // on its way in
+    steps(2);
+    host = link::Endpoint({.session = 70, .guid = 0xB, .maxFrame = 9000});
+    steps(100);
+    EXPECT_TRUE(host.isUp());
+    EXPECT_TRUE(answers().empty());
+    EXPECT_EQ(counters("S-1:1").get(Drop::underWay), 1U);
+    ask({1});
+    steps(50); // the answer is on its way out
+    host = link::Endpoint({.session = 80, .guid = 0xB, .maxFrame = 9000});
+    steps(100);
+    EXPECT_TRUE(host.isUp());
+    EXPECT_TRUE(answers().empty());
+    EXPECT_EQ(counters("S-1:1").get(Drop::underWay), 2U);
+}
+
+TEST_F(FaultTest, ALinkThatTheSmTakesDownLosesWhatIsUnderWay)
+{
+    add({.kind = FaultKind::delay, .at = port("S-1:4"), .delay = 100ms});
+    ask({1, 4});
+    steps(2);
+    Attribute info = fabric.node(port("S-1:4").node)->port(4).portInfo();
+    setField(info, IB_PORT_STATE_F, static_cast<std::uint32_t>(PortState::down));
+    setField(info, IB_PORT_PHYS_STATE_F, 0);
+    smp({1}, {.method = ib::Method::set, .attribute = IB_ATTR_PORT_INFO, .modifier = 4}, info);
+    steps(60);
+    EXPECT_EQ(state("S-1:4"), PortState::init);
+    EXPECT_EQ(counters("S-1:4").get(Counter::linkDowned), 1U);
+    EXPECT_EQ(answers().size(), 1U); // of the Set
+    EXPECT_EQ(counters("S-1:4").get(Drop::underWay), 1U);
+}
+
 TEST_F(FaultTest, AFaultEndsByItself)
 {
     add({.kind = FaultKind::link, .at = port("S-1:4"), .until = now + 100ms});
