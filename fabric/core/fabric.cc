@@ -116,6 +116,8 @@ void Fabric::train(PortRef port, Time now)
     }
     if (isOff(port))
         nodeAt(port).linkDown(port.port, PhysState::disabled, now);
+    else if (nodeAt(port).port(port.port).phys() == PhysState::disabled) // it is not up yet
+        nodeAt(port).linkDown(port.port, PhysState::polling, now);
 }
 
 void Fabric::setLink(PortRef port, bool isUp, Time now)

@@ -94,6 +94,36 @@ TEST_F(FaultTest, APortThatIsOffIsDisabledAndItsPeerPolls)
     EXPECT_FALSE(probe({1, 4}).empty());
 }
 
+// Without a cable, too, and while something else keeps the link down.
+TEST_F(FaultTest, APortThatIsEnabledPollsUntilItsLinkIsUp)
+{
+    const auto set = [this](std::uint8_t number, PhysState wanted) {
+        Attribute info = fabric.node(port("S-1:1").node)->port(number).portInfo();
+        setField(info, IB_PORT_STATE_F, 0);
+        setField(info, IB_PORT_PHYS_STATE_F, static_cast<std::uint32_t>(wanted));
+        smp({1}, {.method = ib::Method::set, .attribute = IB_ATTR_PORT_INFO, .modifier = number},
+            info);
+        steps(4);
+    };
+    const unsigned pulled = add({.kind = FaultKind::link, .at = port("S-1:4")});
+    for (const auto &[number, name] :
+         {std::pair<std::uint8_t, const char *>{3, "S-1:3"}, {4, "S-1:4"}}) {
+        set(number, PhysState::disabled);
+        EXPECT_EQ(phys(name), PhysState::disabled) << name;
+        set(number, PhysState::polling);
+        EXPECT_EQ(phys(name), PhysState::polling) << name;
+    }
+    clear(pulled);
+    EXPECT_EQ(state("S-1:4"), PortState::init);
+    for (const auto *name : {"S-1:4", "S-1:1"}) { // the latter has a cable to a host
+        add({.kind = FaultKind::link, .at = port(name)});
+        const unsigned off = add({.kind = FaultKind::port, .at = port(name)});
+        EXPECT_EQ(phys(name), PhysState::disabled) << name;
+        clear(off);
+        EXPECT_EQ(phys(name), PhysState::polling) << name;
+    }
+}
+
 TEST_F(FaultTest, TwoFaultsOfOneLinkBothCount)
 {
     const unsigned pulled = add({.kind = FaultKind::link, .at = port("S-1:4")});
