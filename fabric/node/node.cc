@@ -168,18 +168,21 @@ void Node::receiveManagement(std::uint8_t in, Packet packet, const PacketHeaders
     if (headers.qpn != 0)
         return port.counters.add(Drop::malformed);
     if (header->mgmtClass == ib::MgmtClass::subnDirected)
-        return receiveDirected(in, {mad->begin(), mad->end()}, now);
+        return receiveDirected(in, {mad->begin(), mad->end()}, headers.lrh, now);
     if (header->mgmtClass == ib::MgmtClass::subnLid && headers.lrh.dlid != ib::permissiveLid)
         return answerSmp(in, std::move(packet), headers, now);
     port.counters.add(Drop::management);
 }
 
-void Node::receiveDirected(std::uint8_t in, io::Bytes mad, Time now)
+void Node::receiveDirected(std::uint8_t in, io::Bytes mad, const ib::Lrh &lrh, Time now)
 {
-    const SmpRoute route = routeSmp(mad, in, portCount(), isSwitch());
+    SmpEntry entry{.port = in, .ownLid = ports_[identityPort(in)].lid()};
+    if (lrh.dlid != ib::permissiveLid)
+        entry.source = lrh.slid;
+    const SmpRoute route = routeSmp(mad, entry, portCount(), isSwitch());
     switch (route.to) {
     case SmpRoute::To::agent:
-        return answerDirected(in, std::move(mad), now);
+        return answerDirected(in, std::move(mad), route.lid, now);
     case SmpRoute::To::port:
         return sendSmp(route.port, mad, ib::permissiveLid, ib::permissiveLid, now);
     case SmpRoute::To::lid:
@@ -191,12 +194,13 @@ void Node::receiveDirected(std::uint8_t in, io::Bytes mad, Time now)
     ports_[in].counters.add(Drop::management);
 }
 
-void Node::answerDirected(std::uint8_t in, io::Bytes mad, Time now)
+void Node::answerDirected(std::uint8_t in, io::Bytes mad, std::uint16_t lid, Time now)
 {
     if (!sma_->answer(mad, in, now))
         return ports_[in].counters.add(Drop::management);
     setField(mad, IB_DRSMP_DIRECTION_F, 1);
-    const SmpRoute route = routeSmpResponse(mad, portCount());
+    const SmpRoute route = lid != 0 ? SmpRoute{.to = SmpRoute::To::lid, .lid = lid}
+                                    : routeSmpResponse(mad, portCount());
     if (route.to == SmpRoute::To::port)
         sendSmp(route.port, mad, ib::permissiveLid, ib::permissiveLid, now);
     else if (route.to == SmpRoute::To::lid)

@@ -111,8 +111,9 @@ class Node
     friend class Sma;
 
     void receiveManagement(std::uint8_t in, Packet packet, const PacketHeaders &headers, Time now);
-    void receiveDirected(std::uint8_t in, io::Bytes mad, Time now);
-    void answerDirected(std::uint8_t in, io::Bytes mad, Time now);
+    void receiveDirected(std::uint8_t in, io::Bytes mad, const ib::Lrh &lrh, Time now);
+    // lid: where the answer goes; 0: back the way the request came.
+    void answerDirected(std::uint8_t in, io::Bytes mad, std::uint16_t lid, Time now);
     void answerSmp(std::uint8_t in, Packet packet, const PacketHeaders &headers, Time now);
     void receiveData(std::uint8_t in, Packet packet, const PacketHeaders &headers, Time now);
     void answerGmp(std::uint8_t in, Packet packet, const PacketHeaders &headers, Time now);

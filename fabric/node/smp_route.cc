@@ -25,15 +25,18 @@ SmpRoute outOf(std::uint8_t port, unsigned ports)
     return {.to = To::port, .port = port};
 }
 
-SmpRoute outbound(std::span<std::uint8_t> mad, std::uint8_t entry, unsigned ports, bool mayForward)
+SmpRoute outbound(std::span<std::uint8_t> mad, const SmpEntry &entry, unsigned ports,
+                  bool mayForward)
 {
     const std::uint8_t count = mad[hopCountAt];
     std::uint8_t &pointer = mad[hopPointerAt];
-    if (pointer == count + 1 || (count == 0 && pointer == 0))
-        return {.to = To::agent};
-    if (pointer == 0 || pointer > count)
+    if (pointer == count + 1) // at the end of the last part
+        return {.to = To::agent, .lid = entry.source.value_or(0)};
+    // The directed part begins at who has sent it, or where a part by LID ends.
+    if (pointer > count || (pointer == 0 && count != 0 && !entry.source))
         return {};
-    mad[returnPathAt + pointer] = entry;
+    if (pointer != 0)
+        mad[returnPathAt + pointer] = entry.port;
     if (pointer < count) {
         if (!mayForward)
             return {};
@@ -46,6 +49,8 @@ SmpRoute outbound(std::span<std::uint8_t> mad, std::uint8_t entry, unsigned port
         return {.to = To::agent};
     if (!mayForward)
         return {};
+    if (destination != 0 && destination == entry.ownLid)
+        return {.to = To::agent};
     return {.to = To::lid, .lid = destination};
 }
 
@@ -57,7 +62,7 @@ SmpRoute returning(std::span<std::uint8_t> mad, unsigned ports, bool mayForward)
         return {.to = To::manager};
     if (pointer > count + 1)
         return {};
-    if (pointer == 1 && count != 0) {
+    if (pointer == 1) { // at the beginning of the directed part
         pointer = 0;
         const auto source = static_cast<std::uint16_t>(getField(mad, IB_DRSMP_DRSLID_F));
         if (source == ib::permissiveLid)
@@ -66,7 +71,7 @@ SmpRoute returning(std::span<std::uint8_t> mad, unsigned ports, bool mayForward)
             return {};
         return {.to = To::lid, .lid = source};
     }
-    if (pointer <= count && !mayForward)
+    if (!mayForward)
         return {};
     --pointer;
     return outOf(mad[returnPathAt + pointer], ports);
@@ -74,7 +79,8 @@ SmpRoute returning(std::span<std::uint8_t> mad, unsigned ports, bool mayForward)
 
 } // namespace
 
-SmpRoute routeSmp(std::span<std::uint8_t> mad, std::uint8_t entry, unsigned ports, bool mayForward)
+SmpRoute routeSmp(std::span<std::uint8_t> mad, const SmpEntry &entry, unsigned ports,
+                  bool mayForward)
 {
     if (mad[hopCountAt] > maxHops)
         return {};

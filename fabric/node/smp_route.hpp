@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace openipoib::fabric
@@ -19,14 +20,22 @@ struct SmpRoute {
     };
     To to = To::discard;
     std::uint8_t port = 0;
-    std::uint16_t lid = 0;
+    std::uint16_t lid = 0; // agent: where the response goes; 0: the way the request came
 
     bool operator==(const SmpRoute &) const = default;
 };
 
-// A MAD of class 0x81 that has come in by a port. ports: how many the node has;
-// mayForward: a switch may, a channel adapter may not.
-[[nodiscard]] SmpRoute routeSmp(std::span<std::uint8_t> mad, std::uint8_t entry, unsigned ports,
+// How a MAD has come. A route may begin with a part by LID, up to the switch where the
+// directed part begins, and end with one, from the switch where that ends.
+struct SmpEntry {
+    std::uint8_t port = 0;
+    std::uint16_t ownLid = 0;                           // the node's; 0: it has none
+    std::optional<std::uint16_t> source = std::nullopt; // LID, of what came by LID
+};
+
+// A MAD of class 0x81 that has come in. ports: how many the node has; mayForward: a switch
+// may, a channel adapter may not.
+[[nodiscard]] SmpRoute routeSmp(std::span<std::uint8_t> mad, const SmpEntry &entry, unsigned ports,
                                 bool mayForward);
 
 // A response made here, to what came in by a port.

@@ -24,6 +24,20 @@ class NodeSmaTest : public NodeWorld
                 found.push_back(mad);
         return found;
     }
+
+    // The one packet that waits on VL 15 of a port, traps apart: header and MAD.
+    std::pair<ib::Lrh, io::Bytes> passed(std::uint8_t port)
+    {
+        std::pair<ib::Lrh, io::Bytes> found;
+        for (const auto &packet : sent(port, vl15))
+            if (const auto mad = madOf(packet); mad[3] != 5) {
+                EXPECT_TRUE(found.second.empty());
+                found = {*ib::Lrh::parse(packet), mad};
+            }
+        EXPECT_EQ(found.second.size(), ib::Mad::size);
+        found.second.resize(ib::Mad::size);
+        return found;
+    }
 };
 
 TEST_F(NodeSmaTest, NodeInfoNamesThePortItWasAskedBy)
@@ -70,6 +84,79 @@ TEST_F(NodeSmaTest, HopsThatMakeNoSenseAreDropped)
         EXPECT_TRUE(ask(mad).empty()) << pointer << " of " << count;
     }
     EXPECT_EQ(drops(1, Drop::management), 4U);
+}
+
+// IBA volume 1, 14.2.2: the directed part of a route may begin at a switch that the request
+// gets to by its LID, with no hop made.
+TEST_F(NodeSmaTest, ARouteMayBeginWithAPartByLid)
+{
+    configure();
+    traps();
+    io::Bytes mad = directed(ib::Method::get, nodeInfo, 0);
+    setField(mad, IB_DRSMP_DRSLID_F, smLid);
+    mad[6] = 0;
+    mad[7] = 0; // to that switch
+    receive(1, onLane15(mad, switchLid, smLid));
+    const auto [byLid, answer] = passed(1);
+    EXPECT_EQ(byLid.dlid, smLid);
+    EXPECT_EQ(byLid.slid, switchLid);
+    EXPECT_EQ(answer[3], 0x81);
+    EXPECT_EQ(answer[6], 0);
+    mad[7] = 1; // to a neighbour of it
+    mad[128 + 1] = 3;
+    receive(1, onLane15(mad, switchLid, smLid));
+    auto [directedOn, request] = passed(3);
+    EXPECT_EQ(directedOn.dlid, ib::permissiveLid);
+    EXPECT_EQ(request[6], 1);
+    request[3] = 0x81;
+    setField(request, IB_DRSMP_DIRECTION_F, 1); // hop pointer: 1, after the neighbour's hop back
+    receive(3, onLane15(request));
+    const auto [back, response] = passed(1);
+    EXPECT_EQ(back.dlid, smLid);
+    EXPECT_EQ(back.slid, switchLid);
+    EXPECT_EQ(response[6], 0);
+}
+
+TEST_F(NodeSmaTest, ARouteMayEndWithAPartByLid)
+{
+    configure();
+    traps();
+    io::Bytes mad = directed(ib::Method::get, nodeInfo, 0);
+    setField(mad, IB_DRSMP_DRDLID_F, 13);
+    receive(1, onLane15(mad));
+    const auto [on, request] = passed(3);
+    EXPECT_EQ(on.dlid, 13);
+    EXPECT_EQ(on.slid, switchLid);
+    EXPECT_EQ(request[6], 2);
+    EXPECT_EQ(request[192 + 1], 1);
+    setField(mad, IB_DRSMP_DRDLID_F, switchLid); // the end of both parts
+    receive(1, onLane15(mad));
+    const auto [back, answer] = passed(1);
+    EXPECT_EQ(back.dlid, ib::permissiveLid);
+    EXPECT_EQ(answer[3], 0x81);
+    EXPECT_EQ(answer[6], 1);
+}
+
+// The answer goes by LID to where the directed part ends, and from there by the return path.
+TEST_F(NodeSmaTest, AnAnswerGoesBackTheTwoPartsThatItsRequestCame)
+{
+    configure();
+    traps();
+    io::Bytes mad = directed(ib::Method::get, nodeInfo, 0);
+    setField(mad, IB_DRSMP_DRDLID_F, switchLid);
+    mad[6] = 2;
+    mad[192 + 1] = 4; // the number of another switch's port
+    receive(3, onLane15(mad, switchLid, 13));
+    const auto [byLid, answer] = passed(3);
+    EXPECT_EQ(byLid.dlid, 13);
+    EXPECT_EQ(byLid.slid, switchLid);
+    EXPECT_EQ(answer[3], 0x81);
+    EXPECT_EQ(answer[6], 2);
+    EXPECT_EQ(getField(answer, IB_DRSMP_DIRECTION_F), 1U);
+    receive(3, onLane15(answer, switchLid, 13)); // as that of another node would come
+    const auto [back, response] = passed(4);
+    EXPECT_EQ(back.dlid, ib::permissiveLid);
+    EXPECT_EQ(response[6], 1);
 }
 
 TEST_F(NodeSmaTest, ThePortStateMachine)
