@@ -258,6 +258,19 @@ void Node::receiveData(std::uint8_t in, Packet packet, const PacketHeaders &head
     forwardUnicast(in, std::move(packet), headers, now);
 }
 
+// The Q_Key is one that only privileged users may send with.
+std::optional<std::uint16_t> Node::checkKeys(std::uint8_t in, io::View packet,
+                                             const PacketHeaders &headers)
+{
+    Port &identity = ports_[identityPort(in)];
+    const auto deth = ib::Deth::parse(packet.subspan(headers.bthAt + ib::Bth::size));
+    const auto pkey = identity.matchPkey(headers.pkey);
+    if (pkey && deth->qkey == ib::gsiQkey)
+        return pkey;
+    identity.countViolation(pkey ? IB_PORT_QKEY_VIOL_F : IB_PORT_PKEY_VIOL_F);
+    return std::nullopt;
+}
+
 // A MAD for a general service agent: performance management, or the SA's answer to a peer.
 void Node::answerGmp(std::uint8_t in, Packet packet, const PacketHeaders &headers, Time now)
 {
@@ -265,13 +278,15 @@ void Node::answerGmp(std::uint8_t in, Packet packet, const PacketHeaders &header
     if (isStuck_)
         return port.counters.add(Drop::stuck);
     const auto mad = headers.mad(packet.bytes);
-    const auto header = mad ? ib::Mad::parse(*mad) : std::nullopt;
-    if (peers_[in] != nullptr && header && header->mgmtClass == ib::MgmtClass::subnAdm)
+    const auto pkey =
+        mad && headers.qpn == gsiQpn ? checkKeys(in, packet.bytes, headers) : std::nullopt;
+    if (!pkey)
+        return port.counters.add(Drop::management);
+    const auto header = ib::Mad::parse(*mad);
+    if (peers_[in] != nullptr && header->mgmtClass == ib::MgmtClass::subnAdm)
         return giveToPeer(in, packet.bytes, headers, now);
-    const bool isRequest =
-        header && (header->method == ib::Method::get || header->method == ib::Method::set);
-    if (!isRequest || headers.qpn != gsiQpn || header->mgmtClass != ib::MgmtClass::perf ||
-        !ports_[identityPort(in)].allowsPkey(headers.pkey))
+    const bool isRequest = header->method == ib::Method::get || header->method == ib::Method::set;
+    if (!isRequest || header->mgmtClass != ib::MgmtClass::perf)
         return port.counters.add(Drop::management);
     pma_.answer(*mad);
     const auto deth =
@@ -279,7 +294,7 @@ void Node::answerGmp(std::uint8_t in, Packet packet, const PacketHeaders &header
     Packet answer{
         ib::PacketBuilder{}
             .lrh({.sl = headers.lrh.sl, .dlid = headers.lrh.slid, .slid = headers.lrh.dlid})
-            .bth({.pkey = headers.pkey, .qpn = deth->sourceQpn})
+            .bth({.pkey = *pkey, .qpn = deth->sourceQpn})
             .deth({.qkey = ib::gsiQkey, .sourceQpn = gsiQpn})
             .payload(*mad)
             .build()};

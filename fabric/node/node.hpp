@@ -116,6 +116,9 @@ class Node
     void answerDirected(std::uint8_t in, io::Bytes mad, std::uint16_t lid, Time now);
     void answerSmp(std::uint8_t in, Packet packet, const PacketHeaders &headers, Time now);
     void receiveData(std::uint8_t in, Packet packet, const PacketHeaders &headers, Time now);
+    // The P_Key for an answer to a packet to queue pair 1; nullopt if that lacks the keys for it.
+    [[nodiscard]] std::optional<std::uint16_t> checkKeys(std::uint8_t in, io::View packet,
+                                                         const PacketHeaders &headers);
     void answerGmp(std::uint8_t in, Packet packet, const PacketHeaders &headers, Time now);
     // in: 0 for what is made here. from: the lane that waits while there is no room; the one
     // that the packet came by, unless it is said.

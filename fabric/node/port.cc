@@ -171,6 +171,15 @@ bool Port::allowsPkey(std::uint16_t pkey) const
     });
 }
 
+std::optional<std::uint16_t> Port::matchPkey(std::uint16_t pkey) const
+{
+    for (const std::uint16_t entry : pkeys)
+        if ((entry & 0x7FFF) != 0 && ((entry ^ pkey) & 0x7FFF) == 0 &&
+            ((entry | pkey) & 0x8000) != 0)
+            return entry;
+    return std::nullopt;
+}
+
 std::optional<std::chrono::nanoseconds> Port::headLife() const
 {
     const std::uint32_t code = info(IB_PORT_HOQ_LIFE_F);

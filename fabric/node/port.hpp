@@ -92,7 +92,11 @@ class Port
     [[nodiscard]] std::size_t mtu() const { return mtu_; }
     // Whether OperationalVLs has this data lane.
     [[nodiscard]] bool hasLane(std::uint8_t vl) const { return vl < lanes_; }
+    // Whether a switch passes it on here.
     [[nodiscard]] bool allowsPkey(std::uint16_t pkey) const;
+    // The port's own P_Key, by which it takes a packet with this one: one of the two at least
+    // is a full member's (IBA volume 1, 10.9.3). nullopt: it takes none.
+    [[nodiscard]] std::optional<std::uint16_t> matchPkey(std::uint16_t pkey) const;
     // How long a packet may be at the head of a queue; nullopt: for ever.
     [[nodiscard]] std::optional<std::chrono::nanoseconds> headLife() const;
 

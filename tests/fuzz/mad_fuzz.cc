@@ -69,7 +69,11 @@ io::Bytes packet(Input &input)
         lrh.vl = vl15;
         lrh.dlid = (kind & 128) != 0 ? lrh.dlid : ib::permissiveLid;
     }
-    return builder.lrh(lrh).bth({.qpn = isSmp ? 0U : 1U}).deth({}).payload(mad(input)).build();
+    return builder.lrh(lrh)
+        .bth({.qpn = isSmp ? 0U : 1U})
+        .deth({.qkey = isSmp ? 0U : ib::gsiQkey})
+        .payload(mad(input))
+        .build();
 }
 
 void drain(Node &node, Time now)

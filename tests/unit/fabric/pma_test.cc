@@ -400,12 +400,13 @@ class NodePmaTest : public NodeWorld
 
     // The packet that answers one; empty if none does.
     io::Bytes ask(ib::Method method, std::uint8_t port, std::uint16_t bits = 0,
-                  std::uint16_t pkey = ib::defaultPkey, std::uint32_t qpn = 1)
+                  std::uint16_t pkey = ib::defaultPkey, std::uint32_t qpn = 1,
+                  std::uint32_t qkey = ib::gsiQkey)
     {
         receive(1, ib::PacketBuilder{}
                        .lrh({.dlid = switchLid, .slid = smLid})
                        .bth({.pkey = pkey, .qpn = qpn})
-                       .deth({.qkey = ib::gsiQkey, .sourceQpn = asker})
+                       .deth({.qkey = qkey, .sourceQpn = asker})
                        .payload(request(method, port, bits))
                        .build());
         const auto answers = sent(1, vl0);
@@ -459,6 +460,30 @@ TEST_F(NodePmaTest, WhatIsNoRequestIsNotAnswered)
     EXPECT_TRUE(ask(ib::Method::set, 2, 0xFFFF, 0x8123).empty()); // a foreign P_Key
     EXPECT_TRUE(ask(ib::Method::set, 2, 0xFFFF, ib::defaultPkey, 2).empty());
     EXPECT_EQ(drops(1, Drop::management), before + 9);
+    EXPECT_EQ(received(ask(ib::Method::get, 2)), 3U);
+}
+
+// Privileged users alone can send with that Q_Key.
+TEST_F(NodePmaTest, OnlyWhoHasTheKeysIsAnswered)
+{
+    const auto violations = [this](MAD_FIELDS field) { return node.port(0).info(field); };
+    for (const std::uint32_t qkey : {0U, 0xB1BU, 0x8001'0001U})
+        EXPECT_TRUE(ask(ib::Method::set, 2, 0xFFFF, ib::defaultPkey, 1, qkey).empty()) << qkey;
+    EXPECT_EQ(violations(IB_PORT_QKEY_VIOL_F), 3U);
+    EXPECT_EQ(violations(IB_PORT_PKEY_VIOL_F), 0U);
+    EXPECT_TRUE(ask(ib::Method::set, 2, 0xFFFF, 0x8123).empty());
+    EXPECT_EQ(violations(IB_PORT_PKEY_VIOL_F), 1U);
+    EXPECT_EQ(received(ask(ib::Method::get, 2)), 3U);
+    const io::Bytes answer = ask(ib::Method::get, 2, 0, 0x7FFF); // a limited member asks
+    ASSERT_FALSE(answer.empty());
+    EXPECT_EQ(PacketHeaders::parse(answer)->pkey, ib::defaultPkey); // or it would not take it
+    Attribute keys{};
+    keys[0] = 0x7F;
+    keys[1] = 0xFF;
+    ASSERT_EQ(set(pkeyTable, 0, keys), 0U);
+    EXPECT_FALSE(ask(ib::Method::get, 2).empty());
+    EXPECT_TRUE(ask(ib::Method::set, 2, 0xFFFF, 0x7FFF).empty()); // two limited ones do not meet
+    EXPECT_EQ(violations(IB_PORT_PKEY_VIOL_F), 2U);
     EXPECT_EQ(received(ask(ib::Method::get, 2)), 3U);
 }
 
