@@ -455,6 +455,13 @@ void Node::flush(Port &port)
         if (!port.queues.waiting()[*vl])
             release(port.queues[*vl]);
     }
+    // What the queues have known of the other end may not be true of the next one.
+    for (std::uint8_t vl = 0; vl < dataLanes; ++vl) {
+        OutputQueue &queue = port.queues[vl];
+        queue.late = 0;
+        queue.stalledUntil = {};
+        queue.slow.reset();
+    }
 }
 
 void Node::dropLate(Port &port, std::uint8_t vl, Time now)

@@ -227,6 +227,40 @@ TEST_F(NodeLanesTest, ALaneThatLosesAsManyInARowAsVLStallCountIsEmptiedAndRestsF
     EXPECT_EQ(sent(3, 1).size(), 1U);
 }
 
+// The host that hung is another one when it has been started again.
+TEST_F(NodeLanesTest, ALaneRestsNoLongerThanItsLinkIsUp)
+{
+    const auto life = std::chrono::milliseconds(269) * 16;
+    const auto again = [this] {
+        node.linkDown(3, PhysState::polling, now);
+        node.linkUp(3, now);
+        setPort(3, PortState::armed);
+        setPort(3, PortState::active);
+    };
+    map(1, 3, identity());
+    setInfo(3, IB_PORT_HOQ_LIFE_F, 16);
+    setInfo(3, IB_PORT_VL_STALL_COUNT_F, 2);
+    receive(1, onLane(0, 1));
+    receive(1, onLane(0, 1));
+    node.onTime(now += life);
+    node.onTime(now += life);
+    receive(1, onLane(0, 1));
+    EXPECT_TRUE(sent(3, 1).empty());
+    again();
+    receive(1, onLane(0, 1));
+    node.onTime(now += life); // the first late one
+    receive(1, onLane(0, 1));
+    again();
+    receive(1, onLane(0, 1));
+    node.onTime(now += life); // not the second
+    receive(1, onLane(0, 1));
+    EXPECT_EQ(sent(3, 1).size(), 1U);
+    fill(1, 0, 1);
+    node.onTime(now += 2s);
+    again();
+    fill(1, 0, 1); // holds back, as one does that is not slow
+}
+
 TEST_F(NodeLanesTest, APacketThatLeavesEndsARowOfLateOnes)
 {
     map(1, 3, identity());
