@@ -182,7 +182,7 @@ void Node::receiveDirected(std::uint8_t in, io::Bytes mad, const ib::Lrh &lrh, T
     const SmpRoute route = routeSmp(mad, entry, portCount(), isSwitch());
     switch (route.to) {
     case SmpRoute::To::agent:
-        return answerDirected(in, std::move(mad), route.lid, now);
+        return answerDirected(in, std::move(mad), lrh, route.lid, now);
     case SmpRoute::To::port:
         return sendSmp(route.port, mad, ib::permissiveLid, ib::permissiveLid, now);
     case SmpRoute::To::lid:
@@ -194,9 +194,10 @@ void Node::receiveDirected(std::uint8_t in, io::Bytes mad, const ib::Lrh &lrh, T
     ports_[in].counters.add(Drop::management);
 }
 
-void Node::answerDirected(std::uint8_t in, io::Bytes mad, std::uint16_t lid, Time now)
+void Node::answerDirected(std::uint8_t in, io::Bytes mad, const ib::Lrh &lrh, std::uint16_t lid,
+                          Time now)
 {
-    if (!sma_->answer(mad, in, now))
+    if (!sma_->answer(mad, {.port = in, .lid = lrh.slid}, now))
         return ports_[in].counters.add(Drop::management);
     setField(mad, IB_DRSMP_DIRECTION_F, 1);
     const SmpRoute route = lid != 0 ? SmpRoute{.to = SmpRoute::To::lid, .lid = lid}
@@ -213,7 +214,7 @@ void Node::answerDirected(std::uint8_t in, io::Bytes mad, std::uint16_t lid, Tim
 void Node::answerSmp(std::uint8_t in, Packet packet, const PacketHeaders &headers, Time now)
 {
     const auto mad = headers.mad(packet.bytes);
-    if (!sma_->answer(*mad, in, now))
+    if (!sma_->answer(*mad, {.port = in, .lid = headers.lrh.slid}, now))
         return ports_[in].counters.add(Drop::management);
     sendSmpByLid(in, *mad, headers.lrh.slid, now);
     sendTraps(now);

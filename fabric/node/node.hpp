@@ -113,7 +113,8 @@ class Node
     void receiveManagement(std::uint8_t in, Packet packet, const PacketHeaders &headers, Time now);
     void receiveDirected(std::uint8_t in, io::Bytes mad, const ib::Lrh &lrh, Time now);
     // lid: where the answer goes; 0: back the way the request came.
-    void answerDirected(std::uint8_t in, io::Bytes mad, std::uint16_t lid, Time now);
+    void answerDirected(std::uint8_t in, io::Bytes mad, const ib::Lrh &lrh, std::uint16_t lid,
+                        Time now);
     void answerSmp(std::uint8_t in, Packet packet, const PacketHeaders &headers, Time now);
     void receiveData(std::uint8_t in, Packet packet, const PacketHeaders &headers, Time now);
     // The P_Key for an answer to a packet to queue pair 1; nullopt if that lacks the keys for it.

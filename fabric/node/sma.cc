@@ -12,7 +12,10 @@ namespace
 {
 
 constexpr std::size_t methodAt = 3;
+constexpr std::size_t hopCountAt = 7;
 constexpr std::size_t mkeyAt = 24;
+constexpr std::size_t drSlidAt = 32;
+constexpr std::size_t returnPathAt = 192;
 constexpr std::size_t dataAt = IB_SMP_DATA_OFFS;
 constexpr std::uint8_t methodTrapRepress = 7;
 constexpr std::uint16_t attributeNotice = 2;
@@ -26,6 +29,10 @@ constexpr std::uint8_t typeUrgent = 1;
 constexpr std::uint8_t typeSecurity = 2;
 constexpr std::uint8_t isGeneric = 0x80;
 constexpr std::size_t noticeDetails = 10;
+// Trap 256: of a directed route, whose way back is longer than the notice has room for.
+constexpr std::uint8_t isDirected = 0x80;
+constexpr std::uint8_t isCut = 0x40;
+constexpr std::size_t mostNoticeHops = 29;
 
 void put16(std::span<std::uint8_t> out, std::size_t at, std::uint64_t value)
 {
@@ -62,13 +69,13 @@ const Port &Sma::trapPort() const
     return node_.ports_[node_.identityPort(1)];
 }
 
-bool Sma::answer(std::span<std::uint8_t> mad, std::uint8_t entry, Time now)
+bool Sma::answer(std::span<std::uint8_t> mad, const Origin &from, Time now)
 {
     const auto header = ib::Mad::parse(mad);
     if (mad[methodAt] == methodTrapRepress) {
         bool isHidden = false;
         if (header->baseVersion == 1 && header->classVersion == 1 &&
-            checkMkey(mad, entry, isHidden, now))
+            checkMkey(mad, from, isHidden, now))
             repress(mad);
         return false;
     }
@@ -78,14 +85,14 @@ bool Sma::answer(std::span<std::uint8_t> mad, std::uint8_t entry, Time now)
     MadStatus status = MadStatus::badVersion;
     if (header->baseVersion == 1 && header->classVersion == 1) {
         bool isHidden = false;
-        if (!checkMkey(mad, entry, isHidden, now))
+        if (!checkMkey(mad, from, isHidden, now))
             return false;
         Attribute data;
         std::ranges::copy(mad.subspan(dataAt, data.size()), data.begin());
         status = access({.attribute = header->attribute,
                          .modifier = header->modifier,
                          .isSet = header->method == ib::Method::set,
-                         .entry = entry,
+                         .entry = from.port,
                          .now = now},
                         data);
         if (isHidden && header->attribute == IB_ATTR_PORT_INFO)
@@ -102,9 +109,9 @@ bool Sma::answer(std::span<std::uint8_t> mad, std::uint8_t entry, Time now)
 }
 
 // IBA volume 1, 14.2.4. isHidden: the answer must not tell the key.
-bool Sma::checkMkey(io::View mad, std::uint8_t entry, bool &isHidden, Time now)
+bool Sma::checkMkey(io::View mad, const Origin &from, bool &isHidden, Time now)
 {
-    const Port &port = identity(entry);
+    Port &port = identity(from.port);
     const std::uint64_t key = port.info64(IB_PORT_MKEY_F);
     if (key == 0 || io::read<8>(mad, mkeyAt) == key) {
         if (key != 0)
@@ -120,12 +127,12 @@ bool Sma::checkMkey(io::View mad, std::uint8_t entry, bool &isHidden, Time now)
     const std::uint32_t lease = port.info(IB_PORT_MKEY_LEASE_F);
     if (lease != 0 && !leaseEnd_) {
         leaseEnd_ = now + std::chrono::seconds(lease);
-        leasePort_ = node_.identityPort(entry);
+        leasePort_ = node_.identityPort(from.port);
     }
-    identity(entry).countViolation(IB_PORT_MKEY_VIOL_F);
+    port.countViolation(IB_PORT_MKEY_VIOL_F);
     // OpenSM represses with the key that the trap had, none: one trap would lead to another.
     if (mad[methodAt] != methodTrapRepress)
-        badMkey(mad, now);
+        badMkey(mad, from.lid, now);
     return false;
 }
 
@@ -393,18 +400,26 @@ void Sma::reportTrouble(Time now)
     }
 }
 
-void Sma::badMkey(io::View mad, Time now)
+// Says who did it: by LID, or by the way back of a directed route. That is in the notice as in
+// the MAD, where it begins with the second octet.
+void Sma::badMkey(io::View mad, std::uint16_t lid, Time now)
 {
     Trap *trap = begin(Slot::mkey, typeSecurity, 256, now);
     if (trap == nullptr)
         return;
     const auto details = std::span(trap->mad).subspan(dataAt + noticeDetails);
-    put16(details, 2, trapPort().lid());
-    put16(details, 4, io::read<2>(mad, 32)); // DrSLID
+    put16(details, 2, lid);
     details[6] = mad[methodAt];
     std::ranges::copy(mad.subspan(16, 2), details.begin() + 8);  // attribute
     std::ranges::copy(mad.subspan(20, 4), details.begin() + 10); // modifier
     std::ranges::copy(mad.subspan(mkeyAt, 8), details.begin() + 14);
+    if (ib::Mad::parse(mad)->mgmtClass != ib::MgmtClass::subnDirected)
+        return;
+    const std::size_t hops = std::min<std::size_t>(mad[hopCountAt], mostNoticeHops);
+    put16(details, 4, io::read<2>(mad, drSlidAt));
+    details[23] =
+        static_cast<std::uint8_t>(isDirected | (hops != mad[hopCountAt] ? isCut : 0) | hops);
+    std::ranges::copy(mad.subspan(returnPathAt, hops + 1), details.begin() + 24);
 }
 
 void Sma::badPkey(std::uint8_t port, io::View packet, const PacketHeaders &headers, Time now)

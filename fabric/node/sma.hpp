@@ -29,8 +29,13 @@ class Sma
   public:
     explicit Sma(Node &node);
 
+    // Where a MAD has come in, and its LRH:SLID.
+    struct Origin {
+        std::uint8_t port = 0;
+        std::uint16_t lid = 0;
+    };
     // Turn a request into its response; false if there is none to give.
-    [[nodiscard]] bool answer(std::span<std::uint8_t> mad, std::uint8_t entry, Time now);
+    [[nodiscard]] bool answer(std::span<std::uint8_t> mad, const Origin &from, Time now);
 
     // Events that the SM is to hear of.
     void portChanged(Time now);
@@ -60,7 +65,7 @@ class Sma
         Time now;
     };
 
-    [[nodiscard]] bool checkMkey(io::View mad, std::uint8_t entry, bool &isHidden, Time now);
+    [[nodiscard]] bool checkMkey(io::View mad, const Origin &from, bool &isHidden, Time now);
     [[nodiscard]] MadStatus access(const Request &request, Attribute &data);
     [[nodiscard]] MadStatus switchAccess(const Request &request, Attribute &data);
     void nodeInfo(const Request &request, Attribute &data) const;
@@ -77,7 +82,7 @@ class Sma
     // The port that holds LID, M_Key and SM LID for packets from a port.
     [[nodiscard]] Port &identity(std::uint8_t entry);
     [[nodiscard]] const Port &trapPort() const;
-    void badMkey(io::View mad, Time now);
+    void badMkey(io::View mad, std::uint16_t lid, Time now);
     void repress(io::View mad);
     void reportTrouble(Time now);
     [[nodiscard]] bool hasManager() const; // that traps can be sent to

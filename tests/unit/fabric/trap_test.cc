@@ -112,6 +112,47 @@ TEST_F(TrapTest, OnePortAfterTheOtherIsReportedUntilTheSmHasHeard)
     EXPECT_EQ(node.deadline(), Time::max());
 }
 
+TEST_F(TrapTest, WhoLacksTheMkeyIsReported)
+{
+    Attribute info = get(portInfo, 0);
+    setField64(info, IB_PORT_MKEY_F, 77);
+    setField(info, IB_PORT_STATE_F, 0);
+    setField(info, IB_PORT_PHYS_STATE_F, 0);
+    ASSERT_EQ(set(portInfo, 0, info), 0U);
+    io::Bytes mad;
+    ib::Mad{.method = ib::Method::set, .attribute = portInfo, .modifier = 3}.appendTo(mad);
+    setField64(mad, IB_MAD_MKEY_F, 0x1122);
+    mad[33] = 9; // reserved
+    receive(3, onLane15(mad, switchLid, 13));
+    node.onTime(now);
+    auto found = notices();
+    ASSERT_EQ(found.size(), 1U);
+    const auto details = [&found] { return io::View(found[0]).subspan(64 + 10); };
+    EXPECT_EQ(io::read<2>(found[0], 64 + 4), 256U);
+    EXPECT_EQ(io::read<2>(details(), 2), 13U); // LIDADDR
+    EXPECT_EQ(io::read<2>(details(), 4), 0U);  // DrSLID
+    EXPECT_EQ(details()[6], 2);                // Set
+    EXPECT_EQ(io::read<2>(details(), 8), portInfo);
+    EXPECT_EQ(io::read<4>(details(), 10), 3U);
+    EXPECT_EQ(io::read<8>(details(), 14), 0x1122U);
+    EXPECT_EQ(details()[23], 0);
+    setField64(found[0], IB_MAD_MKEY_F, 77);
+    repress(found[0]);
+
+    mad = directed(ib::Method::set, portInfo, 3, {}, 0x1122); // over two hops
+    mad[6] = 2;
+    mad[7] = 2;
+    mad[192 + 1] = 5;
+    receive(3, onLane15(mad));
+    now = node.deadline();
+    node.onTime(now);
+    found = notices();
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(io::read<2>(details(), 4), ib::permissiveLid);
+    EXPECT_EQ(details()[23], 0x82);
+    EXPECT_EQ(io::read<3>(details(), 24), 0x000503U); // the way back, as in the MAD
+}
+
 // As the repress of OpenSM, which has the key that the trap had: none.
 TEST_F(TrapTest, NobodyWithoutTheMkeyRepressesThem)
 {
