@@ -39,7 +39,7 @@ enum class Counter : std::uint8_t {
 
 // Why a packet went no further, at the port where that was found out.
 enum class Drop : std::uint8_t {
-    malformed,    // headers or lengths that make no sense
+    malformed,    // headers or lengths that make no sense, or that the link in does not have
     corrupted,    // its CRC would be wrong
     state,        // the port is not in a state for it
     unknownLid,   // no entry in the forwarding table
@@ -49,7 +49,7 @@ enum class Drop : std::uint8_t {
     pkeyOutbound, //
     rawInbound,   // raw packets filtered
     rawOutbound,  //
-    tooLong,      // more than the neighbour's MTU
+    tooLong,      // more than the MTU of the port it was to leave by
     portDown,     // the port it was to leave by
     lifetime,     // at the head of a queue, or in the fabric, for too long; or of a slow queue
     management,   // a MAD that is not to be answered

@@ -224,10 +224,8 @@ std::optional<Drop> Node::checkInput(const Port &in, const PacketHeaders &header
 {
     if (!in.takesData())
         return Drop::state;
-    if (!in.hasLane(headers.lrh.vl))
+    if (!in.hasLane(headers.lrh.vl) || headers.payload > in.mtu() + extensionSize)
         return Drop::malformed;
-    if (headers.payload > in.mtu() + extensionSize)
-        return Drop::tooLong;
     if (!isSwitch())
         return std::nullopt;
     if (headers.isRaw)

@@ -141,6 +141,12 @@ TEST_F(NodeForwardTest, TheNeighboursMtuIsKept)
     receive(1, data(13, ib::defaultPkey, 540));
     EXPECT_EQ(waiting(3), 1U);
     EXPECT_EQ(drops(3, Drop::tooLong), 1U);
+    EXPECT_EQ(node.port(3).counters.get(Counter::xmitDiscards), 1U);
+    receive(3, data(11, ib::defaultPkey, 540)); // nor may the neighbour send more
+    EXPECT_EQ(drops(3, Drop::malformed), 1U);
+    EXPECT_EQ(node.port(3).counters.get(Counter::rcvErrors), 1U);
+    EXPECT_EQ(node.port(3).counters.get(Counter::xmitDiscards), 1U);
+    EXPECT_EQ(waiting(1), 0U);
 }
 
 TEST_F(NodeForwardTest, AFullOutputHoldsBackWhoFillsItAndLosesNothing)
