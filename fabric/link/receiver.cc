@@ -44,11 +44,12 @@ void Receiver::onData(std::uint32_t seq, Data data, bool isAckWanted, Time now)
         return;
     }
     slot = std::move(data);
-    ++heldCount_;
+    if (heldCount_++ == 0)
+        holeSince_ = now;
     isAckWanted_ |= isAckWanted;
     if (ahead != 0)
         ++counters_.rxReorder;
-    if (ahead != 0 && !held_[next_ % linkWindow] && reported_ != next_)
+    if (hasHole() && reported_ != next_)
         reportAt_ = now;
 }
 
@@ -60,6 +61,7 @@ std::optional<Receiver::Data> Receiver::take(Time now)
     auto data = std::exchange(slot, std::nullopt);
     --heldCount_;
     ++next_;
+    holeSince_ = now;
     ++counters_.rxData;
     if (unacknowledged_++ == 0)
         ackAt_ = now + ackDelay;

@@ -47,13 +47,21 @@ class Receiver
     void acknowledged(bool withGap, Time now);
     [[nodiscard]] Time deadline() const;
 
+    // Frames have been held for so long without the one before them.
+    [[nodiscard]] bool isStalled(Time now, std::chrono::milliseconds limit) const
+    {
+        return hasHole() && now - holeSince_ >= limit;
+    }
+
   private:
+    [[nodiscard]] bool hasHole() const { return heldCount_ != 0 && !held_[next_ % linkWindow]; }
     [[nodiscard]] bool isGapDue(Time now) const;
 
     LinkCounters &counters_;
     std::array<std::optional<Data>, linkWindow> held_; // by number modulo the window
     std::size_t heldCount_ = 0;
     std::uint32_t next_ = 0;
+    Time holeSince_{}; // when hasHole()
     bool isReady_ = true;
     unsigned unacknowledged_ = 0; // delivered, and not said so
     Time ackAt_{};                // when unacknowledged_ is not 0

@@ -247,7 +247,8 @@ void Station::onTime(Time now)
         ++counters_.timeout;
         return restart(now);
     }
-    if (isUp() && sender_.isStalled(now, timeout * stallTimeouts)) {
+    if (isUp() && (sender_.isStalled(now, timeout * stallTimeouts) ||
+                   receiver_.isStalled(now, timeout * stallTimeouts))) {
         ++counters_.stall;
         return restart(now);
     }

@@ -240,5 +240,33 @@ TEST_F(StationTest, APeerThatTakesShorterFramesTrainsAgain)
     expectTransfer(10);
 }
 
+// Timers of connections trust the link to lose nothing.
+TEST_F(StationTest, AFrameThatNeverComesEndsTheLink)
+{
+    train();
+    link::Header second = peer.header(link::FrameType::data);
+    second.seq = 1;
+    second.count = 1;
+    station.onFrame(peerMac, second.frame(numbered(1)), now);
+    station.onBatchEnd(now);
+    const Time since = now;
+    EXPECT_TRUE(until([this] { return !station.isUp(); }, 5s));
+    EXPECT_GE(now - since, 4s);
+    EXPECT_EQ(station.counters().stall, 1U);
+    EXPECT_TRUE(station.takeInput().empty());
+}
+
+TEST_F(StationTest, WhatIsHeldBackIsNotMissing)
+{
+    train();
+    station.deliver(false, now);
+    for (std::uint32_t number = 0; number < 3; ++number)
+        peer.send(numbered(number), now);
+    EXPECT_FALSE(until([this] { return !station.isUp(); }, 6s));
+    EXPECT_EQ(station.counters().stall, 0U);
+    station.deliver(true, now);
+    EXPECT_EQ(station.takeInput().size(), 3U);
+}
+
 } // namespace
 } // namespace openipoib::fabric
