@@ -325,9 +325,15 @@ void Node::forwardMulticast(std::uint8_t in, const Packet &packet, const PacketH
 {
     if (!isSwitch())
         return;
-    const auto ports = multicast_.ports(headers.lrh.dlid);
-    if (ports.none())
-        return ports_[in].counters.add(Drop::unknownLid);
+    auto ports = multicast_.ports(headers.lrh.dlid);
+    if (ports.none()) { // IBA volume 1, 18.2.4.3.3
+        const std::uint32_t primary = getField(switchInfo_, IB_SW_DEF_MCAST_PRIM_F);
+        const std::uint32_t out =
+            in == primary ? getField(switchInfo_, IB_SW_DEF_MCAST_NOT_PRIM_F) : primary;
+        if (out == 0 || out > portCount() || out == in)
+            return ports_[in].counters.add(Drop::unknownLid);
+        ports.set(out);
+    }
     for (std::uint8_t out = 1; out <= portCount(); ++out)
         if (ports[out] && out != in)
             output(in, out, packet, headers, now);

@@ -73,6 +73,36 @@ TEST_F(NodeForwardTest, AnyMulticastTableIsFollowed)
     }
 }
 
+TEST_F(NodeForwardTest, AGroupThatNoTableKnowsGoesToTheDefaultPorts)
+{
+    Attribute info = get(switchInfo);
+    setField(info, IB_SW_DEF_MCAST_PRIM_F, 3);
+    setField(info, IB_SW_DEF_MCAST_NOT_PRIM_F, 4);
+    ASSERT_EQ(set(switchInfo, 0, info), 0U);
+    Attribute masks{};
+    masks[1] = 0x06;
+    ASSERT_EQ(set(multicastTable, 0, masks), 0U);
+    for (const int lid : {ib::firstMulticastLid + 1, 0xFFF0}) {
+        receive(1, data(static_cast<std::uint16_t>(lid)));
+        receive(3, data(static_cast<std::uint16_t>(lid)));
+        EXPECT_EQ(waiting(1) + waiting(2), 0U);
+        EXPECT_EQ(sent(3, vl0).size(), 1U);
+        EXPECT_EQ(sent(4, vl0).size(), 1U);
+    }
+    receive(1, data(ib::firstMulticastLid)); // this one is known
+    EXPECT_EQ(sent(2, vl0).size(), 1U);
+    EXPECT_EQ(waiting(3) + waiting(4), 0U);
+    for (const std::uint32_t nowhere : {0U, 1U, 9U, 255U}) {
+        const auto before = drops(1, Drop::unknownLid);
+        setField(info, IB_SW_DEF_MCAST_PRIM_F, nowhere);
+        setField(info, IB_SW_DEF_MCAST_NOT_PRIM_F, 1);
+        ASSERT_EQ(set(switchInfo, 0, info), 0U);
+        receive(1, data(ib::firstMulticastLid + 1));
+        EXPECT_EQ(drops(1, Drop::unknownLid), before + 1) << nowhere;
+        EXPECT_EQ(waiting(1) + waiting(2) + waiting(3) + waiting(4), 0U);
+    }
+}
+
 TEST_F(NodeForwardTest, EachReasonToDropIsCounted)
 {
     receive(1, data(60));
