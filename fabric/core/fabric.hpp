@@ -161,6 +161,7 @@ class Fabric
     void refill(PortRef port, Time now);
     void noteState(Plug &plug, Time now);
     void noteErrors(Plug &plug, Time now);
+    void followCable(Plug &plug, Time now);
     void takeInput(Plug &plug, Time now);
     void fillOutput(Plug &plug, Time now);
     [[nodiscard]] bool sendFrame(Plug &plug, Time now);

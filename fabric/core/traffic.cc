@@ -206,6 +206,15 @@ void Fabric::noteState(Plug &plug, Time now)
     node.linkUp(plug.at.port, now);
 }
 
+// The cable may take shorter frames than it did.
+void Fabric::followCable(Plug &plug, Time now)
+{
+    if (plug.cable.maxFrame() >= plug.station.maxFrame())
+        return;
+    plug.station.limitFrame(plug.cable.maxFrame(), now);
+    noteState(plug, now);
+}
+
 void Fabric::takeInput(Plug &plug, Time now)
 {
     const Node &node = nodeAt(plug.at);
@@ -227,6 +236,7 @@ void Fabric::takeInput(Plug &plug, Time now)
 
 void Fabric::fillOutput(Plug &plug, Time now)
 {
+    followCable(plug, now);
     while (plug.cable.isReady() && plug.station.canSend() && sendFrame(plug, now))
         for (auto &out : plug.station.takeOutput())
             plug.cable.send(out.to, out.frame);

@@ -199,6 +199,16 @@ void SocketCable::noteTrouble(int error)
         state_ = State::lost;
     else if (kind_ == Kind::netdev && (error == ENETDOWN || error == ENXIO || error == ENODEV))
         state_ = State::down;
+    else if (kind_ == Kind::netdev && error == EMSGSIZE)
+        measure();
+}
+
+void SocketCable::measure()
+{
+    ifreq request{};
+    std::ranges::copy(name_, request.ifr_name); // not too long: it has been opened
+    if (::ioctl(fd_.get(), SIOCGIFMTU, &request) == 0)
+        maxFrame_ = std::min(maxFrame_, static_cast<std::uint32_t>(request.ifr_mtu));
 }
 
 bool SocketCable::mend()

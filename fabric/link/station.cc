@@ -62,6 +62,14 @@ void Station::restart(Time now)
     listen(now);
 }
 
+void Station::limitFrame(std::uint32_t maxFrame, Time now)
+{
+    config_.maxFrame = maxFrame;
+    if (isUp())
+        ++counters_.restart;
+    restart(now);
+}
+
 void Station::listen(Time now)
 {
     const std::uint32_t old = session_;

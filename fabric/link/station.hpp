@@ -57,6 +57,9 @@ class Station
     void enable(Time now);  // OFF to LISTEN
     void disable(Time now); // to OFF, with a last HELLO of a new session
     void restart(Time now); // to LISTEN with a new session
+    // The cable takes no longer frames any more: train again, with those.
+    void limitFrame(std::uint32_t maxFrame, Time now);
+    [[nodiscard]] std::uint32_t maxFrame() const { return config_.maxFrame; }
 
     void onFrame(const io::MacAddress &source, io::View frame, Time now);
     void onBatchEnd(Time now);

@@ -47,6 +47,20 @@ TEST_F(FabricTest, ARestartedHostIsANewLink)
     EXPECT_EQ(fabric.node(port.node)->port(1).counters.get(Counter::linkDowned), 1U);
 }
 
+TEST_F(FabricTest, ACableThatTakesShorterFramesOffersASmallerMtu)
+{
+    steps(20);
+    const PortRef at = port("S-1:1");
+    EXPECT_EQ(fabric.node(at.node)->port(1).info(IB_PORT_MTU_CAP_F), 5U); // 4096
+    cable.most = 1500;
+    steps(40);
+    EXPECT_TRUE(host.isUp());
+    EXPECT_EQ(state("S-1:1"), PortState::init);
+    EXPECT_EQ(fabric.node(at.node)->port(1).counters.get(Counter::linkDowned), 1U);
+    EXPECT_EQ(fabric.node(at.node)->port(1).info(IB_PORT_MTU_CAP_F), 3U); // 1024
+    EXPECT_FALSE(probe({1}).empty());
+}
+
 TEST_F(FabricTest, APlaceIsTakenOnce)
 {
     MemoryCable other;

@@ -32,13 +32,14 @@ Ca 1 "idle"
 class MemoryCable final : public Cable
 {
   public:
-    [[nodiscard]] std::uint32_t maxFrame() const override { return 9000; }
+    [[nodiscard]] std::uint32_t maxFrame() const override { return most; }
     [[nodiscard]] bool isReady() const override { return true; }
     void send(const io::MacAddress & /*to*/, const Frame &frame) override
     {
         frames.push_back(*frame);
     }
 
+    std::uint32_t most = 9000;
     std::vector<io::Bytes> frames;
 };
 

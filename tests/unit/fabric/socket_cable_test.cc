@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include "io/socket_cable.hpp"
 
+#include "../network_namespace.hpp"
 #include "link/header.hpp"
+#include "netlink/link.hpp"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -148,6 +150,27 @@ TEST_F(LocalCable, TakesThePlaceOfOneWithoutAnOwner)
     EXPECT_FALSE(std::filesystem::exists(folder_ + "/left"));
     const io::UniqueFd owned = end("left"); // somebody else's
     EXPECT_EQ(open().error().code, EADDRINUSE);
+}
+
+TEST(DeviceCable, FollowsAnMtuThatFalls)
+{
+    inNamespace([](netlink::Socket &socket) {
+        const auto lo = netlink::findLink(socket, "lo");
+        ASSERT_TRUE(lo) << lo.error().text();
+        ASSERT_TRUE(netlink::setUp(socket, *lo, true));
+        ASSERT_TRUE(netlink::setMtu(socket, *lo, 9000));
+        const auto cable = SocketCable::open("netdev:lo", [] { return 7U; });
+        ASSERT_TRUE(cable) << cable.error().text();
+        const auto mostAfter = [&cable](std::size_t size) {
+            (*cable)->send(ours, std::make_shared<const io::Bytes>(size));
+            return (*cable)->maxFrame();
+        };
+        EXPECT_EQ(mostAfter(9000), 9000U);
+        ASSERT_TRUE(netlink::setMtu(socket, *lo, 1500));
+        EXPECT_EQ(mostAfter(1500), 9000U); // nothing tells yet
+        EXPECT_EQ(mostAfter(1501), 1500U);
+        EXPECT_FALSE((*cable)->isDown());
+    });
 }
 
 } // namespace
