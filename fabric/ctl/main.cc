@@ -11,6 +11,7 @@
 
 #include <csignal>
 #include <iostream>
+#include <optional>
 
 namespace
 {
@@ -31,7 +32,7 @@ struct Arguments {
     std::string time;
     std::vector<std::string> packets;
     std::vector<std::string> nodes;
-    unsigned id = 0;
+    std::optional<unsigned> id;
     std::uint64_t count = 0;
     bool isJson = false;
     bool isDot = false;
@@ -203,8 +204,8 @@ std::expected<json, std::string> requestOf(const std::string &words, const Argum
         request = {{"command", "remove-peer"}, {"at", arguments.place}};
     } else if (words == "fault clear") {
         request["command"] = "clear";
-        if (arguments.id != 0)
-            request["id"] = arguments.id;
+        if (arguments.id)
+            request["id"] = *arguments.id;
     } else if (words.starts_with("fault ") && words != "fault list") {
         const std::string kind = words.substr(words.find(' ') + 1);
         request = {{"command", arguments.state == "up" ? "clear" : "fault"}, {"kind", kind}};

@@ -109,6 +109,8 @@ step "packets get lost"
 ping -q -c 20 -i 0.02 -W 1 10.0.0.3 >/run/ping || true
 ! grep ' 0% packet loss' /run/ping || fail "nothing was lost"
 "${CTL[@]}" counters leaf2:1 | grep 'dropped: fault' || fail "drops were not counted"
+! "${CTL[@]}" fault clear 0 || fail "a fault 0 was cleared"
+"${CTL[@]}" fault list | grep 'drop' || fail "all faults were cleared for one"
 "${CTL[@]}" fault clear
 ping -q -c 20 -i 0.02 -W 2 10.0.0.3 >/run/ping || fail "still lost: $(cat /run/ping)"
 
