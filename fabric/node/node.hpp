@@ -138,6 +138,7 @@ class Node
                  Time now);
     void sendSmpByLid(std::uint8_t in, io::View mad, std::uint16_t destination, Time now);
     void sendTraps(Time now);
+    [[nodiscard]] static Time queuesDeadline(const Port &port);
     void dropLate(Port &port, std::uint8_t vl, Time now);
     void stall(Port &port, std::uint8_t vl, Time until, Time now);
     void endHold(Port &port, std::uint8_t vl, Time now);
