@@ -227,7 +227,6 @@ void Fabric::onFrame(std::size_t cable, const io::MacAddress &source, io::View f
 void Fabric::onBatchEnd(std::size_t cable, Time now)
 {
     Plug &plug = plugs_[cable];
-    plug.station.onBatchEnd(now);
     noteState(plug, now);
     takeInput(plug, now);
     fillOutput(plug, now);

@@ -160,7 +160,7 @@ void Fabric::refill(PortRef port, Time now)
     const End &local = end(port);
     if (local.cable != noCable) {
         takeInput(plugs_[local.cable], now);
-        fillOutput(plugs_[local.cable], now); // acknowledgements
+        fillOutput(plugs_[local.cable], now);
     } else if (local.peer && seats_[local.peer->node].node) {
         pump(*local.peer, now);
     }
@@ -215,23 +215,24 @@ void Fabric::followCable(Plug &plug, Time now)
     noteState(plug, now);
 }
 
+// Each packet may be the last one that there is room for.
 void Fabric::takeInput(Plug &plug, Time now)
 {
     const Node &node = nodeAt(plug.at);
     Wire &wire = end(plug.at).in;
     touch(plug.at);
-    for (;;) {
+    arriveAt(plug.at, wire, now);
+    // The cable has one window for all of its lanes.
+    while ((node.openLanes(plug.at.port) & wire.openLanes(now)).all()) {
+        auto bytes = plug.station.takePacket(now);
+        if (!bytes)
+            break;
+        if (auto packet = pass(plug.at, wire, {.bytes = std::move(*bytes)}, now))
+            arrive(plug.at, std::move(*packet), now);
         arriveAt(plug.at, wire, now);
-        // The cable has one window for all of its lanes.
-        const Lanes open = node.openLanes(plug.at.port) & wire.openLanes(now);
-        plug.station.deliver(open.all(), now);
-        auto packets = plug.station.takeInput();
-        if (packets.empty())
-            return;
-        for (auto &bytes : packets)
-            if (auto packet = pass(plug.at, wire, {.bytes = std::move(bytes)}, now))
-                arrive(plug.at, std::move(*packet), now);
     }
+    plug.station.onBatchEnd(now);
+    noteErrors(plug, now);
 }
 
 void Fabric::fillOutput(Plug &plug, Time now)

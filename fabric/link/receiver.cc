@@ -56,7 +56,7 @@ void Receiver::onData(std::uint32_t seq, Data data, bool isAckWanted, Time now)
 std::optional<Receiver::Data> Receiver::take(Time now)
 {
     auto &slot = held_[next_ % linkWindow];
-    if (!isReady_ || !slot)
+    if (!slot)
         return std::nullopt;
     auto data = std::exchange(slot, std::nullopt);
     --heldCount_;

@@ -2,8 +2,8 @@
 // The receiving half of a station (docs/sib-link.md, 4.2 to 4.4): puts DATA
 // frames into order and decides when to acknowledge and what to report missing.
 //
-// While it is told not to deliver, it keeps what arrives and acknowledges
-// nothing of it: the peer's window closes, and no frame is lost.
+// While nothing is taken, it keeps what arrives and acknowledges nothing of it:
+// the peer's window closes, and no frame is lost.
 #pragma once
 
 #include "io/bytes.hpp"
@@ -31,8 +31,7 @@ class Receiver
     void begin();
 
     void onData(std::uint32_t seq, Data data, bool isAckWanted, Time now);
-    void deliver(bool isReady) { isReady_ = isReady; }
-    // The next payload in order; nullopt if there is none, or none is wanted.
+    // The next payload in order; nullopt if there is none.
     [[nodiscard]] std::optional<Data> take(Time now);
 
     [[nodiscard]] std::uint32_t next() const { return next_; }
@@ -61,8 +60,7 @@ class Receiver
     std::array<std::optional<Data>, linkWindow> held_; // by number modulo the window
     std::size_t heldCount_ = 0;
     std::uint32_t next_ = 0;
-    Time holeSince_{}; // when hasHole()
-    bool isReady_ = true;
+    Time holeSince_{};            // when hasHole()
     unsigned unacknowledged_ = 0; // delivered, and not said so
     Time ackAt_{};                // when unacknowledged_ is not 0
     bool isAckWanted_ = false;

@@ -206,10 +206,17 @@ void Station::onPairFrame(const io::MacAddress &source, const Header &header, io
                          (header.flags & link::flagAckRequest) != 0, now);
 }
 
-void Station::takeReceived(Time now)
+std::optional<io::Bytes> Station::takePacket(Time now)
 {
-    while (const auto data = receiver_.take(now))
+    while (input_.empty()) {
+        const auto data = isUp() ? receiver_.take(now) : std::nullopt;
+        if (!data)
+            return std::nullopt;
         split(*data);
+    }
+    io::Bytes packet = std::move(input_.front());
+    input_.pop_front();
+    return packet;
 }
 
 // Packets by their LRH, as 1.1 says.
@@ -232,18 +239,8 @@ void Station::split(const Receiver::Data &data)
 
 void Station::onBatchEnd(Time now)
 {
-    if (!isUp())
-        return;
-    takeReceived(now);
-    if (receiver_.isAckDue(true, now))
+    if (isUp() && receiver_.isAckDue(true, now))
         sendAck(now);
-}
-
-void Station::deliver(bool isReady, Time now)
-{
-    receiver_.deliver(isReady);
-    if (isReady && isUp())
-        takeReceived(now);
 }
 
 void Station::onTime(Time now)

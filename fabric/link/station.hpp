@@ -5,8 +5,8 @@
 //   Station station({.guid = guid, .port = 3}, random);
 //   station.enable(now);
 //   station.onFrame(source, payload, now);   // for each frame of a batch
+//   while (auto packet = station.takePacket(now)) // in order, each once
 //   station.onBatchEnd(now);
-//   for (auto &packet : station.takeInput()) // in order, each once
 //   while (station.canSend()) station.send(payload, count, now);
 //   for (auto &out : station.takeOutput())   // to out.to
 //   station.onTime(now);                     // at deadline()
@@ -21,7 +21,9 @@
 #include "link/sender.hpp"
 
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -62,6 +64,7 @@ class Station
     [[nodiscard]] std::uint32_t maxFrame() const { return config_.maxFrame; }
 
     void onFrame(const io::MacAddress &source, io::View frame, Time now);
+    // After packets have been taken: acknowledges them.
     void onBatchEnd(Time now);
     void onTime(Time now);
     [[nodiscard]] Time deadline() const;
@@ -73,10 +76,10 @@ class Station
     // Send whole packets, not longer than maxPayload(). canSend() must be true.
     void send(io::View payload, std::uint8_t count, Time now);
 
-    // Whether packets are wanted; if not, the peer is held back.
-    void deliver(bool isReady, Time now);
     [[nodiscard]] std::vector<Outgoing> takeOutput() { return std::exchange(output_, {}); }
-    [[nodiscard]] std::vector<io::Bytes> takeInput() { return std::exchange(input_, {}); }
+    // The next packet; nullopt if there is none. Frames whose packets nobody takes hold the
+    // peer back.
+    [[nodiscard]] std::optional<io::Bytes> takePacket(Time now);
 
     [[nodiscard]] const LinkCounters &counters() const { return counters_; }
     [[nodiscard]] const link::Hello &peerHello() const { return hello_; }
@@ -95,7 +98,6 @@ class Station
     void onPeerHello(const link::Header &header, const link::Hello &hello, Time now);
     void onPairFrame(const io::MacAddress &source, const link::Header &header, io::View payload,
                      Time now);
-    void takeReceived(Time now);
     void split(const Receiver::Data &data);
     [[nodiscard]] link::Header header(link::FrameType type) const;
     void sendHello(Time now);
@@ -115,7 +117,7 @@ class Station
     Sender sender_{counters_};
     Receiver receiver_{counters_};
     std::vector<Outgoing> output_;
-    std::vector<io::Bytes> input_;
+    std::deque<io::Bytes> input_; // packets of a frame
 };
 
 } // namespace openipoib::fabric

@@ -45,8 +45,17 @@ void checkOutput(Station &station)
         promise(header && header->length == out.frame->size(), "frames are valid");
         promise(header->session != 0, "a session");
     }
-    for (const auto &packet : station.takeInput())
-        promise(packet.size() >= 24 && packet.size() % 4 == 0, "whole packets");
+}
+
+// Packets, as many at most.
+void takeInput(Station &station, unsigned count, Time now)
+{
+    for (; count > 0; --count) {
+        const auto packet = station.takePacket(now);
+        if (!packet)
+            return;
+        promise(packet->size() >= 24 && packet->size() % 4 == 0, "whole packets");
+    }
 }
 
 } // namespace
@@ -55,6 +64,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
 {
     Input input({data, size});
     std::uint32_t next = 100;
+    unsigned mostPackets = 1000; // that are taken after each event
     Station station({.guid = 1, .maxFrame = 4096}, [&next] { return next++; });
     Time now{std::chrono::hours(1)};
     station.enable(now);
@@ -76,12 +86,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
             promise(station.deadline() > now, "a deadline to come");
             break;
         case 4:
-            station.deliver((what & 64) != 0, now);
+            mostPackets = (what & 64) != 0 ? 1000U : what >> 3 & 3U;
             break;
         default:
             if (station.canSend())
                 station.send(io::Bytes(24), 1, now);
         }
+        takeInput(station, mostPackets, now);
         station.onBatchEnd(now);
         checkOutput(station);
     }

@@ -38,8 +38,9 @@ class Distance : public testing::Test
             const auto due = to->coming.upper_bound(now);
             for (auto at = to->coming.begin(); at != due; at = to->coming.erase(at))
                 to->station.onFrame(someMac, *at->second, now);
+            while (to->station.takePacket(now))
+                ++to->packets;
             to->station.onBatchEnd(now);
-            to->packets += to->station.takeInput().size();
         }
         now += 1ms;
     }
