@@ -51,7 +51,8 @@ enum class Drop : std::uint8_t {
     rawOutbound,  //
     tooLong,      // more than the MTU of the port it was to leave by
     portDown,     // the port it was to leave by
-    lifetime,     // at the head of a queue, or in the fabric, for too long; or of a slow queue
+    lifetime,     // at the head of a queue, or in the fabric, for too long
+    noRoom,       // of a slow queue, or a copy for a group to a full one
     management,   // a MAD that is not to be answered
     overflow,     // VL15 buffer
     fault,        // asked for
@@ -85,9 +86,10 @@ inline constexpr std::array<std::pair<std::string_view, Counter>, 22> counterNam
      {"Duplicated", Counter::duplicated}}};
 
 inline constexpr std::array<std::string_view, static_cast<std::size_t>(Drop::count)> dropNames{
-    "malformed",    "corrupted",     "state",       "unknown_lid",  "looping",  "virtual_lane",
-    "pkey_inbound", "pkey_outbound", "raw_inbound", "raw_outbound", "too_long", "port_down",
-    "lifetime",     "management",    "overflow",    "fault",        "stuck",    "under_way"};
+    "malformed",    "corrupted",    "state",         "unknown_lid", "looping",
+    "virtual_lane", "pkey_inbound", "pkey_outbound", "raw_inbound", "raw_outbound",
+    "too_long",     "port_down",    "lifetime",      "no_room",     "management",
+    "overflow",     "fault",        "stuck",         "under_way"};
 
 class PortCounters
 {
@@ -128,6 +130,7 @@ class PortCounters
         case Drop::tooLong:
         case Drop::portDown:
         case Drop::lifetime:
+        case Drop::noRoom:
             return Counter::xmitDiscards;
         case Drop::overflow:
             return Counter::vl15Dropped;

@@ -6,8 +6,9 @@
 // it is a MAD for this node, or dropped and counted. What is to leave waits in
 // its port's queues until the caller takes it. A data lane's queue that is too full
 // holds back the lanes of input ports that fill it, for a time. Dropped are what VL 15
-// has no room for, what waits at the head for longer than PortInfo:HOQLife, and what is
-// too much for a queue that has held others back for too long.
+// has no room for, what waits at the head for longer than PortInfo:HOQLife, copies for a
+// group that there is no room for, and what is too much for a queue that has held others
+// back for too long.
 #pragma once
 
 #include "link/sender.hpp"

@@ -33,6 +33,12 @@ std::optional<std::chrono::nanoseconds> holdLimit(const Port &port)
     return std::min<std::chrono::nanoseconds>(*life * lifeFactor, mostHold);
 }
 
+bool isMulticast(const Packet &packet)
+{
+    const auto lrh = ib::Lrh::parse(packet.bytes);
+    return lrh->dlid >= ib::firstMulticastLid && lrh->dlid != ib::permissiveLid;
+}
+
 // So much has been taken from a queue. One from which half of what it holds is taken in the
 // time that it may hold inputs back, or all there is, is not slow.
 void noteTaken(OutputQueue &queue, std::size_t bytes, std::optional<std::chrono::nanoseconds> limit,
@@ -54,8 +60,12 @@ void Node::enqueue(InputLane from, Port &out, std::uint8_t vl, Packet packet, Ti
     OutputQueue &queue = out.queues[vl];
     if (vl == vl15 && queue.packets.size() >= mostManagement)
         return out.counters.add(Drop::overflow);
-    if (now < queue.stalledUntil || (queue.slow && queue.bytes + packet.bytes.size() > mostQueued))
+    if (now < queue.stalledUntil)
         return out.counters.add(Drop::lifetime);
+    // One member of a group must not hold back who sends to all of them.
+    if (vl != vl15 && queue.bytes + packet.bytes.size() > mostQueued &&
+        (queue.slow || isMulticast(packet)))
+        return out.counters.add(Drop::noRoom);
     if (out.queues.push(vl, std::move(packet), now))
         listener_.outputReady(out.identity().number);
     if (vl == vl15 || queue.bytes <= mostQueued ||
@@ -73,13 +83,11 @@ Packet Node::take(std::uint8_t port, std::uint8_t vl, Time now)
     Port &from = ports_[port];
     Packet packet = from.queues.pop(vl, now);
     OutputQueue &queue = from.queues[vl];
-    const auto lrh = ib::Lrh::parse(packet.bytes);
-    const bool isMulticast = lrh->dlid >= ib::firstMulticastLid && lrh->dlid != ib::permissiveLid;
     queue.late = 0;
     noteTaken(queue, packet.bytes.size(), holdLimit(from), now);
     from.counters.add(Counter::xmitPackets);
     from.counters.add(Counter::xmitData, packet.bytes.size());
-    from.counters.add(isMulticast ? Counter::multicastXmit : Counter::unicastXmit);
+    from.counters.add(isMulticast(packet) ? Counter::multicastXmit : Counter::unicastXmit);
     if (queue.bytes <= resumeQueued)
         release(queue);
     return packet;
@@ -147,7 +155,7 @@ void Node::endHold(Port &port, std::uint8_t vl, Time now)
         return;
     while (queue.bytes > resumeQueued) {
         static_cast<void>(port.queues.pop(vl, now));
-        port.counters.add(Drop::lifetime);
+        port.counters.add(Drop::noRoom);
     }
     queue.slow = {.since = now};
     release(queue);

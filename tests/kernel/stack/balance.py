@@ -24,7 +24,7 @@ LEFT = ("fault", "under_way")   # drops of packets that left by a port, or came 
 SUMS = {"PortRcvSwitchRelayErrors": ("unknown_lid", "looping", "virtual_lane"),
         "PortXmitConstraintErrors": ("pkey_outbound", "raw_outbound"),
         "PortRcvConstraintErrors": ("pkey_inbound", "raw_inbound"),
-        "PortXmitDiscards": ("too_long", "port_down", "lifetime"),
+        "PortXmitDiscards": ("too_long", "port_down", "lifetime", "no_room"),
         "VL15Dropped": ("overflow",)}
 # What perfquery prints: the counter, and its largest value
 PERFQUERY = {"SymbolErrorCounter": ("SymbolErrorCounter", 0xFFFF),

@@ -179,7 +179,7 @@ TEST_F(LanesTest, AHostThatTakesNextToNothingHoldsBackOthersForTwoSecondsAtMost)
     EXPECT_EQ(host.downs() + slow.downs(), 0U);
     EXPECT_GE(toIdle, 4U);
     EXPECT_EQ(arrived() - before, toIdle);
-    EXPECT_GT(spine.port(2).counters.get(Drop::lifetime), 0U);
+    EXPECT_GT(spine.port(2).counters.get(Drop::noRoom), 0U);
 }
 
 // Nor does the clock stand still for it.

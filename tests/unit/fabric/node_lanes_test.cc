@@ -289,12 +289,12 @@ TEST_F(NodeLanesTest, AQueueHoldsNobodyBackForLongerThanTwoSeconds)
     const auto &queue = node.port(3).queues[1];
     EXPECT_LE(queue.bytes, 128U * 1024);
     EXPECT_GT(queue.bytes, 120U * 1024); // and no more of it is lost
-    EXPECT_EQ(drops(3, Drop::lifetime), count - queue.packets.size());
+    EXPECT_EQ(drops(3, Drop::noRoom), count - queue.packets.size());
     for (std::size_t i = 0; i < count; ++i) // what is too much now is lost at once
         receive(1, onLane(0, 1, 13, 4096));
     EXPECT_TRUE(acceptsInput(1));
     EXPECT_LE(queue.bytes, 256U * 1024);
-    EXPECT_EQ(drops(3, Drop::lifetime) + queue.packets.size(), 2 * count);
+    EXPECT_EQ(drops(3, Drop::noRoom) + queue.packets.size(), 2 * count);
 }
 
 TEST_F(NodeLanesTest, ASlowQueueHoldsBackAgainWhenItIsNot)
@@ -331,6 +331,25 @@ TEST_F(NodeLanesTest, AQueueWithoutALifeHoldsBackForEver)
     node.onTime(now += 1h);
     EXPECT_FALSE(acceptsInput(1));
     EXPECT_EQ(sent(3, 1).size(), count);
+}
+
+TEST_F(NodeLanesTest, ACopyForAGroupHoldsNobodyBack)
+{
+    Attribute masks{};
+    masks[1] = 0x1E;
+    ASSERT_EQ(set(multicastTable, 0, masks), 0U);
+    const io::Bytes copy = onLane(0, 0, ib::firstMulticastLid, 4096);
+    for (std::size_t i = 0; i < 100; ++i) {
+        receive(1, copy);
+        EXPECT_EQ(sent(2, vl0).size(), 1U);
+        EXPECT_EQ(sent(4, vl0).size(), 1U);
+    }
+    EXPECT_TRUE(acceptsInput(1));
+    const auto &queue = node.port(3).queues[vl0]; // nobody takes from it
+    EXPECT_LE(queue.bytes, 256U * 1024);
+    EXPECT_EQ(queue.packets.size() + drops(3, Drop::noRoom), 100U);
+    EXPECT_EQ(node.port(3).counters.get(Counter::xmitDiscards), drops(3, Drop::noRoom));
+    fill(1, 0, 0); // what is for that port alone does
 }
 
 } // namespace
