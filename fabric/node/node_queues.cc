@@ -12,17 +12,23 @@ namespace openipoib::fabric
 namespace
 {
 
-constexpr std::size_t mostQueued = std::size_t{256} * 1024; // bytes; more holds the inputs back
-constexpr std::size_t resumeQueued = mostQueued / 2;
+// Bytes of a data lane's queue; more holds the inputs back.
+constexpr std::size_t mostQueued = std::size_t{256} * 1024;
+// As much is taken of it before they go on.
+constexpr std::size_t leastRoom = std::size_t{24} * 1024;
+constexpr std::size_t resumeQueued = mostQueued - leastRoom;
+// Of a queue that is not slow as much is taken in the time that it may hold inputs back: that
+// room, and the packet by which it was too full.
+constexpr std::size_t leastTaken = leastRoom + std::size_t{4} * 1024;
 constexpr std::size_t mostManagement = 512; // packets on VL 15
 // Packets wait on real machines for longer than on real links: HOQLife is
 // multiplied by this.
 constexpr int lifeFactor = 16;
 // A lane is in the state VLStalled for so many times HOQLife.
 constexpr int stallFactor = 8;
-// Inputs are held back for no longer: the other end of a cable gives a link up that takes
-// nothing for four seconds (docs/sib-link.md, 4.5).
-constexpr std::chrono::seconds mostHold{2};
+// Inputs are held back for no longer: on a cable that is all lanes, also that of the SM's MADs,
+// and the other end gives a link up that takes nothing for four seconds (docs/sib-link.md, 4.5).
+constexpr std::chrono::milliseconds mostHold{500};
 
 // How long a queue of a port may hold inputs back; nullopt: for ever.
 std::optional<std::chrono::nanoseconds> holdLimit(const Port &port)
@@ -39,8 +45,7 @@ bool isMulticast(const Packet &packet)
     return lrh->dlid >= ib::firstMulticastLid && lrh->dlid != ib::permissiveLid;
 }
 
-// So much has been taken from a queue. One from which half of what it holds is taken in the
-// time that it may hold inputs back, or all there is, is not slow.
+// So much has been taken from a queue. One from which all is taken is not slow either.
 void noteTaken(OutputQueue &queue, std::size_t bytes, std::optional<std::chrono::nanoseconds> limit,
                Time now)
 {
@@ -49,7 +54,7 @@ void noteTaken(OutputQueue &queue, std::size_t bytes, std::optional<std::chrono:
     if (limit && now - queue.slow->since > *limit)
         queue.slow = {.since = now};
     queue.slow->taken += bytes;
-    if (!limit || queue.packets.empty() || queue.slow->taken >= resumeQueued)
+    if (!limit || queue.packets.empty() || queue.slow->taken >= leastTaken)
         queue.slow.reset();
 }
 
@@ -145,8 +150,8 @@ void Node::stall(Port &port, std::uint8_t vl, Time until, Time now)
 }
 
 // Who is held back for long loses its link, or has all that it sends to others wait, so a queue
-// that does not become half empty in time is emptied so far. After that it holds nobody back
-// for as long as it is slow.
+// that has no room in time loses as much. After that it holds nobody back for as long as it is
+// slow.
 void Node::endHold(Port &port, std::uint8_t vl, Time now)
 {
     OutputQueue &queue = port.queues[vl];
