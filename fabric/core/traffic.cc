@@ -237,12 +237,16 @@ void Fabric::takeInput(Plug &plug, Time now)
 
 void Fabric::fillOutput(Plug &plug, Time now)
 {
-    followCable(plug, now);
-    while (plug.cable.isReady() && plug.station.canSend() && sendFrame(plug, now))
+    const auto put = [&plug] {
         for (auto &out : plug.station.takeOutput())
             plug.cable.send(out.to, out.frame);
-    for (auto &out : plug.station.takeOutput())
-        plug.cable.send(out.to, out.frame);
+    };
+    followCable(plug, now);
+    while (plug.cable.isReady() && plug.station.canSend() && sendFrame(plug, now))
+        put();
+    put();
+    followCable(plug, now); // who sends a HELLO, or a frame that is too long, hears of it
+    put();
 }
 
 // As many packets as are there and fit; false if there is none. What no frame takes is dropped.

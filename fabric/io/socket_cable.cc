@@ -2,6 +2,7 @@
 #include "io/socket_cable.hpp"
 
 #include "link/header.hpp"
+#include "link/station.hpp"
 
 #include <fcntl.h>
 #include <linux/if.h>
@@ -129,6 +130,8 @@ io::Result<std::unique_ptr<SocketCable>> SocketCable::openInherited(const std::s
 
 void SocketCable::send(const io::MacAddress &to, const Frame &frame)
 {
+    if (to == broadcastMac) // a HELLO: some times a second, and first of a link
+        measure();
     if (waiting_.empty() && trySend(to, frame) == Sent::gone)
         return;
     if (waiting_.size() < mostWaiting)
@@ -199,15 +202,22 @@ void SocketCable::noteTrouble(int error)
         state_ = State::lost;
     else if (kind_ == Kind::netdev && (error == ENETDOWN || error == ENXIO || error == ENODEV))
         state_ = State::down;
-    else if (kind_ == Kind::netdev && error == EMSGSIZE)
+    else if (error == EMSGSIZE)
         measure();
 }
 
 void SocketCable::measure()
 {
+    if (kind_ != Kind::netdev)
+        return;
+    sockaddr_ll bound{};
+    socklen_t size = sizeof bound;
     ifreq request{};
-    std::ranges::copy(name_, request.ifr_name); // not too long: it has been opened
-    if (::ioctl(fd_.get(), SIOCGIFMTU, &request) == 0)
+    if (::getsockname(fd_.get(), reinterpret_cast<sockaddr *>(&bound), &size) < 0)
+        return;
+    request.ifr_ifindex = bound.sll_ifindex; // it may have another name by now
+    if (::ioctl(fd_.get(), SIOCGIFNAME, &request) == 0 &&
+        ::ioctl(fd_.get(), SIOCGIFMTU, &request) == 0)
         maxFrame_ = std::min(maxFrame_, static_cast<std::uint32_t>(request.ifr_mtu));
 }
 
@@ -225,8 +235,9 @@ bool SocketCable::mend()
         return false;
     waiting_.clear();
     auto found = kind_ == Kind::tap ? openTap(name_, address_) : openNetdev(name_);
-    if (!found || (*found)->maxFrame_ < maxFrame_)
+    if (!found)
         return false;
+    maxFrame_ = std::min(maxFrame_, (*found)->maxFrame_);
     fd_ = std::move((*found)->fd_);
     address_ = (*found)->address_;
     state_ = State::up;

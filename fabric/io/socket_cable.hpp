@@ -10,9 +10,9 @@
 //                `qemu -netdev dgram,local.type=fd,local.str=NUMBER` has the other end
 //
 // Never blocks. A frame that the kernel has no room for waits; one that it
-// refuses is lost, and the link protocol sends it again; one that is too long for its device
-// tells that the MTU has fallen. A device that is deleted takes
-// the descriptor with it; mend() gets another one when there is a device of that name.
+// refuses is lost, and the link protocol sends it again. Whether the MTU of a netdev has
+// fallen it looks with each HELLO, and when a frame is too long. A device that is deleted
+// takes the descriptor with it; mend() gets another one when there is a device of that name.
 #pragma once
 
 #include "io/error.hpp"
@@ -76,7 +76,7 @@ class SocketCable final : public FdCable
     [[nodiscard]] Sent trySend(const io::MacAddress &to, const Frame &frame);
     [[nodiscard]] bool awaitRoom();
     void noteTrouble(int error);
-    void measure();
+    void measure(); // of a netdev: its MTU
 
     Kind kind_;
     std::string name_; // of the device, or the path

@@ -3,6 +3,7 @@
 
 #include "../network_namespace.hpp"
 #include "link/header.hpp"
+#include "link/station.hpp"
 #include "netlink/link.hpp"
 
 #include <poll.h>
@@ -161,14 +162,18 @@ TEST(DeviceCable, FollowsAnMtuThatFalls)
         ASSERT_TRUE(netlink::setMtu(socket, *lo, 9000));
         const auto cable = SocketCable::open("netdev:lo", [] { return 7U; });
         ASSERT_TRUE(cable) << cable.error().text();
-        const auto mostAfter = [&cable](std::size_t size) {
-            (*cable)->send(ours, std::make_shared<const io::Bytes>(size));
+        const auto mostAfter = [&cable](const io::MacAddress &to, std::size_t size) {
+            (*cable)->send(to, std::make_shared<const io::Bytes>(size));
             return (*cable)->maxFrame();
         };
-        EXPECT_EQ(mostAfter(9000), 9000U);
+        EXPECT_EQ(mostAfter(ours, 9000), 9000U);
+        ASSERT_TRUE(netlink::setMtu(socket, *lo, 4500));
+        EXPECT_EQ(mostAfter(ours, 4500), 9000U); // nothing tells yet
+        EXPECT_EQ(mostAfter(ours, 4501), 4500U);
         ASSERT_TRUE(netlink::setMtu(socket, *lo, 1500));
-        EXPECT_EQ(mostAfter(1500), 9000U); // nothing tells yet
-        EXPECT_EQ(mostAfter(1501), 1500U);
+        EXPECT_EQ(mostAfter(broadcastMac, 48), 1500U); // a HELLO
+        ASSERT_TRUE(netlink::setMtu(socket, *lo, 9000));
+        EXPECT_EQ(mostAfter(broadcastMac, 48), 1500U); // whose peer knows the lower one
         EXPECT_FALSE((*cable)->isDown());
     });
 }
