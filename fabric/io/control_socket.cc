@@ -24,11 +24,11 @@ ControlSocket::open(io::EventLoop &events, const std::string &path, Handler hand
     io::UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!fd || ::fchmod(fd.get(), S_IRUSR | S_IWUSR) < 0)
         return io::systemFail(path);
-    auto place = SocketPath::listen(fd.get(), path, static_cast<int>(mostClients));
+    auto place = SocketPath::bind(fd.get(), path, static_cast<int>(mostClients));
     if (!place)
         return std::unexpected(place.error());
     std::unique_ptr<ControlSocket> control(
-        new ControlSocket(events, std::move(*place), std::move(fd), std::move(handler)));
+        new ControlSocket(events, std::move(fd), std::move(*place), std::move(handler)));
     auto source = events.watch(control->fd_.get(), EPOLLIN,
                                [control = control.get()](std::uint32_t) { control->accept(); });
     if (!source)

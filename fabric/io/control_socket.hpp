@@ -30,7 +30,7 @@ class ControlSocket
     };
     using Handler = std::function<Answer(std::string_view request)>;
 
-    // Listen at a path, for this user only. Errors: those of SocketPath::listen().
+    // Listen at a path, for this user only. Errors: those of SocketPath::bind().
     [[nodiscard]] static io::Result<std::unique_ptr<ControlSocket>>
     open(io::EventLoop &events, const std::string &path, Handler handler);
     ~ControlSocket() = default;
@@ -50,8 +50,8 @@ class ControlSocket
         io::EventSource timer{};
     };
 
-    ControlSocket(io::EventLoop &events, SocketPath path, io::UniqueFd fd, Handler handler)
-        : events_(events), path_(std::move(path)), fd_(std::move(fd)), handler_(std::move(handler))
+    ControlSocket(io::EventLoop &events, io::UniqueFd fd, SocketPath path, Handler handler)
+        : events_(events), fd_(std::move(fd)), path_(std::move(path)), handler_(std::move(handler))
     {
     }
     void accept();
@@ -62,8 +62,8 @@ class ControlSocket
     void remove(Client &client);
 
     io::EventLoop &events_;
-    SocketPath path_;
     io::UniqueFd fd_;
+    SocketPath path_; // goes first
     Handler handler_;
     io::EventSource source_;
     std::list<Client> clients_;

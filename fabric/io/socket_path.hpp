@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 // The path that a Unix socket of this process has. What a process that is gone has left there
 // is replaced, and nothing else is; the file goes when this does, unless it is another one by
-// then.
+// then. It must go before the socket is closed: others leave it alone for so long.
 #pragma once
 
 #include "io/error.hpp"
 
 #include <sys/stat.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -17,12 +18,11 @@ namespace openipoib::fabric
 class SocketPath
 {
   public:
-    // Bind a socket. Errors: EADDRINUSE if one is there that has an owner, ENOTSOCK if
-    // something else is there, ENAMETOOLONG.
-    [[nodiscard]] static io::Result<SocketPath> bind(int fd, const std::string &path);
-    // The same for one that is to listen. Whoever finds it there finds it listening.
-    [[nodiscard]] static io::Result<SocketPath> listen(int fd, const std::string &path,
-                                                       int backlog);
+    // Bind a socket, and have it listen if there is a backlog. One process does so at a time,
+    // by a lock in PATH.lock. Errors: EADDRINUSE if one is there that has an owner, ENOTSOCK if
+    // something else is there, ENAMETOOLONG, and those of open(2) for PATH.lock.
+    [[nodiscard]] static io::Result<SocketPath> bind(int fd, const std::string &path,
+                                                     std::optional<int> backlog = std::nullopt);
     ~SocketPath();
     SocketPath(const SocketPath &) = delete;
     SocketPath &operator=(const SocketPath &) = delete;

@@ -12,6 +12,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <future>
+#include <latch>
+#include <vector>
 
 namespace openipoib::fabric
 {
@@ -103,6 +106,46 @@ TEST_F(ControlSocketTest, LeavesOneAloneThatHasAnOwner)
     ASSERT_FALSE(second);
     EXPECT_EQ(second.error().code, EADDRINUSE);
     EXPECT_TRUE(answers());
+}
+
+// One of those that start together finds what is left; no other takes its place.
+TEST_F(ControlSocketTest, OneOfManyTakesThePlaceOfOneThatIsLeft)
+{
+    for (int turn = 0; turn < 20; ++turn) {
+        leave(SOCK_STREAM);
+        std::vector<std::future<int>> starting;
+        std::latch together(4);
+        std::latch done(4);
+        for (int i = 0; i < 4; ++i)
+            starting.push_back(std::async(std::launch::async, [this, &together, &done] {
+                auto loop = io::EventLoop::open().value();
+                together.arrive_and_wait();
+                const auto control = ControlSocket::open(
+                    loop, path, [](std::string_view) { return ControlSocket::Answer{}; });
+                done.arrive_and_wait();
+                return control ? 0 : control.error().code;
+            }));
+        int opened = 0;
+        for (auto &one : starting) {
+            const int error = one.get();
+            EXPECT_TRUE(error == 0 || error == EADDRINUSE) << error;
+            opened += error == 0 ? 1 : 0;
+        }
+        EXPECT_EQ(opened, 1);
+        EXPECT_TRUE(fs::is_empty(folder));
+    }
+}
+
+TEST_F(ControlSocketTest, ThePathMayBeAsLongAsTheSystemTakes)
+{
+    constexpr std::size_t most = sizeof(sockaddr_un::sun_path) - 1;
+    const std::size_t used = folder.string().size() + 1;
+    ASSERT_LT(used, most);
+    path = folder / std::string(most - used, 'c');
+    EXPECT_TRUE(open());
+    path += "c";
+    EXPECT_EQ(open().error().code, ENAMETOOLONG);
+    EXPECT_TRUE(fs::is_empty(folder));
 }
 
 TEST_F(ControlSocketTest, LeavesAnothersFileAtItsEnd)
