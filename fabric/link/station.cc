@@ -280,7 +280,8 @@ Time Station::deadline() const
 
 std::size_t Station::maxPayload() const
 {
-    return std::min({config_.maxFrame, hello_.maxFrame, mostMaxFrame}) - Header::size;
+    const std::size_t frame = std::min({config_.maxFrame, hello_.maxFrame, mostMaxFrame});
+    return frame > Header::size ? frame - Header::size : 0; // a device's MTU may be anything
 }
 
 void Station::send(io::View payload, std::uint8_t count, Time now)

@@ -69,5 +69,33 @@ TEST_F(FabricTest, APlaceIsTakenOnce)
     EXPECT_TRUE(fabric.attach(*fabric.topology().findPort("S-1:2"), other));
 }
 
+// With a peer that does not mind: a link with such frames carries no MAD.
+class ShortCable : public FabricWorld
+{
+  protected:
+    ShortCable() { cable.most = 300; }
+};
+
+TEST_F(ShortCable, WhatNoFrameTakesIsDropped)
+{
+    steps(20);
+    ASSERT_TRUE(host.isUp());
+    const PortRef at = port("S-1:1");
+    const Node &leaf = *fabric.node(at.node);
+    const auto dropped = [&leaf] { return leaf.port(1).counters.get(Drop::tooLong); };
+    ask({1});
+    ask({1});
+    steps(2);
+    EXPECT_EQ(dropped(), 2U);
+    ASSERT_TRUE(fabric.addFault({.kind = FaultKind::delay, .at = at, .delay = 20ms}, now));
+    ask({1});
+    steps(20);
+    EXPECT_EQ(dropped(), 3U);
+    EXPECT_TRUE(answers().empty());
+    EXPECT_FALSE(leaf.nextLane(1)); // nothing waits behind it
+    EXPECT_GT(fabric.deadline(), now - 5ms);
+    EXPECT_TRUE(host.isUp());
+}
+
 } // namespace
 } // namespace openipoib::fabric
