@@ -168,7 +168,7 @@ class Fabric
     void corrupt(Packet &packet);
     [[nodiscard]] Packet depart(PortRef port, std::uint8_t vl, Time now);
     void arrive(PortRef port, Packet packet, Time now);
-    void arriveAt(PortRef port, Wire &wire, Time now);
+    void arriveAt(PortRef port, Wire &wire, std::uint64_t until, Time now);
     void trainCut(const Fault &cut, Time now);
     void clearWires(PortRef port);
     [[nodiscard]] std::optional<Packet> pass(PortRef port, Wire &wire, Packet packet, Time now);
@@ -184,6 +184,7 @@ class Fabric
     std::deque<Seat> seats_; // as Topology::nodes
     std::deque<Plug> plugs_;
     Faults faults_;
+    std::uint64_t moved_ = 0;    // bytes that have come in by ports
     std::set<PortRef> late_;     // that may have packets on their wires
     std::deque<PortRef> ready_;  // with packets to leave by
     std::deque<PortRef> refill_; // that take packets again

@@ -12,6 +12,9 @@ namespace
 {
 
 constexpr unsigned maxPacketsPerFrame = 255;
+// So many bytes come in by a port before what they have led to goes on. A queue has room for
+// more, so none is lost for want of a turn.
+constexpr std::uint64_t mostAtOnce = std::uint64_t{64} * 1024;
 // How late a packet is that others are to overtake.
 constexpr std::chrono::milliseconds overtakenBy{5};
 
@@ -122,14 +125,16 @@ void Fabric::arrive(PortRef port, Packet packet, Time now)
 {
     if (ear_ != nullptr)
         ear_->onPacket(port, end(port).cable == noCable ? Way::in : Way::entry, packet.bytes, now);
+    moved_ += packet.bytes.size();
     nodeAt(port).receive(port.port, std::move(packet), now);
 }
 
-// What is due on a wire comes in by a port, as far as its lanes are open.
-void Fabric::arriveAt(PortRef port, Wire &wire, Time now)
+// What is due on a wire comes in by a port, as far as its lanes are open and until so many
+// bytes have moved.
+void Fabric::arriveAt(PortRef port, Wire &wire, std::uint64_t until, Time now)
 {
     const Node &node = nodeAt(port);
-    while (wire.due(node.openLanes(port.port)) <= now)
+    while (moved_ < until && wire.due(node.openLanes(port.port)) <= now)
         arrive(port, wire.take(node.openLanes(port.port)), now);
 }
 
@@ -145,13 +150,18 @@ void Fabric::pump(PortRef port, Time now)
     const PortRef peer = *local.peer;
     const Node &from = nodeAt(port);
     const Node &to = nodeAt(peer);
+    const std::uint64_t until = moved_ + mostAtOnce;
+    const auto next = [&] {
+        return from.nextLane(port.port, to.openLanes(peer.port) & local.out.openLanes(now));
+    };
     touch(peer);
-    arriveAt(peer, local.out, now);
-    while (const auto vl =
-               from.nextLane(port.port, to.openLanes(peer.port) & local.out.openLanes(now)))
+    arriveAt(peer, local.out, until, now);
+    for (auto vl = next(); vl && moved_ < until; vl = next())
         if (auto packet = pass(port, local.out, depart(port, *vl, now), now))
             arrive(peer, std::move(*packet), now);
-    arriveAt(peer, local.out, now);
+    arriveAt(peer, local.out, until, now);
+    if (moved_ >= until)
+        ready_.push_back(port);
 }
 
 // Whoever sends to a port may go on.
@@ -220,17 +230,21 @@ void Fabric::takeInput(Plug &plug, Time now)
 {
     const Node &node = nodeAt(plug.at);
     Wire &wire = end(plug.at).in;
+    const std::uint64_t until = moved_ + mostAtOnce;
     touch(plug.at);
-    arriveAt(plug.at, wire, now);
-    // The cable has one window for all of its lanes.
-    while ((node.openLanes(plug.at.port) & wire.openLanes(now)).all()) {
+    for (;;) {
+        arriveAt(plug.at, wire, until, now);
+        // The cable has one window for all of its lanes.
+        if (moved_ >= until || !(node.openLanes(plug.at.port) & wire.openLanes(now)).all())
+            break;
         auto bytes = plug.station.takePacket(now);
         if (!bytes)
             break;
         if (auto packet = pass(plug.at, wire, {.bytes = std::move(*bytes)}, now))
             arrive(plug.at, std::move(*packet), now);
-        arriveAt(plug.at, wire, now);
     }
+    if (moved_ >= until)
+        refill_.push_back(plug.at);
     plug.station.onBatchEnd(now);
     noteErrors(plug, now);
 }

@@ -71,6 +71,9 @@ class LanesTest : public FabricWorld
         Attribute info{};
         setField(info, IB_SW_LINEAR_FDB_TOP_F, 63);
         set(path, IB_ATTR_SWITCH_INFO, 0, info);
+        Attribute masks{};
+        masks[1] = static_cast<std::uint8_t>(1U << toIdle | 1U << toSlow);
+        set(path, IB_ATTR_MULTICASTFORWTBL, 0, masks);
         static_cast<void>(host.takeInput());
     }
 
@@ -205,6 +208,30 @@ TEST_F(LanesTest, LongFramesDoNotOverfillAQueue)
     EXPECT_GT(leaf.port(4).counters.get(Counter::xmitWait), 10U);
     EXPECT_GT(slow.takeInput().size(), 140U);
     EXPECT_EQ(host.downs() + slow.downs(), 0U);
+}
+
+// However many come at once.
+TEST_F(LanesTest, CopiesForAGroupAreNotLostIfTheirReceiversTakeThem)
+{
+    const Node &leaf = *fabric.node(switchNamed("S-1").node);
+    const Node &spine = *fabric.node(switchNamed("S-2").node);
+    for (const bool isLate : {false, true}) {
+        if (isLate) {
+            ASSERT_TRUE(fabric.addFault(
+                {.kind = FaultKind::delay, .at = port("S-2:4"), .delay = 20ms}, now));
+        }
+        const auto before = arrived();
+        io::Bytes payload;
+        for (int i = 0; i < 2; ++i)
+            io::append(payload, packet(1, ib::firstMulticastLid));
+        for (int i = 0; i < 60; ++i)
+            host.sendFrame(payload, 2, now);
+        run(12);
+        EXPECT_EQ(slow.takeInput().size(), 120U);
+        EXPECT_EQ(arrived() - before, 120U);
+    }
+    EXPECT_EQ(leaf.port(4).counters.get(Drop::noRoom), 0U);
+    EXPECT_EQ(spine.port(2).counters.get(Drop::noRoom), 0U);
 }
 
 // Nor does the clock stand still for it.
