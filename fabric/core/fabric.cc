@@ -244,6 +244,8 @@ void Fabric::onTime(Time now)
     onFaultsChanged(faults_.expire(now), now);
     onLate(now);
     for (Plug &plug : plugs_) {
+        if (inputDeadline(plug) <= now)
+            refill(plug.at, now);
         if (plug.station.deadline() > now)
             continue;
         plug.station.onTime(now);
@@ -264,7 +266,7 @@ Time Fabric::deadline() const
 {
     Time result = timers_.empty() ? Time::max() : timers_.begin()->first;
     for (const Plug &plug : plugs_)
-        result = std::min(result, plug.station.deadline());
+        result = std::min({result, plug.station.deadline(), inputDeadline(plug)});
     for (const PortRef port : late_)
         result = std::min(result, lateDeadline(port));
     return std::min(result, faults_.deadline());

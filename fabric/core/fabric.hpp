@@ -163,6 +163,7 @@ class Fabric
     void noteErrors(Plug &plug, Time now);
     void followCable(Plug &plug, Time now);
     void takeInput(Plug &plug, Time now);
+    [[nodiscard]] Time inputDeadline(const Plug &plug) const;
     void fillOutput(Plug &plug, Time now);
     [[nodiscard]] bool sendFrame(Plug &plug, Time now);
     void corrupt(Packet &packet);

@@ -15,6 +15,9 @@ constexpr unsigned maxPacketsPerFrame = 255;
 // So many bytes come in by a port before what they have led to goes on. A queue has room for
 // more, so none is lost for want of a turn.
 constexpr std::uint64_t mostAtOnce = std::uint64_t{64} * 1024;
+// For so long what has come by a cable waits until queues have room for it. All that comes behind
+// it waits, too, also the SM's MADs.
+constexpr std::chrono::seconds mostWait{1};
 // How late a packet is that others are to overtake.
 constexpr std::chrono::milliseconds overtakenBy{5};
 
@@ -228,11 +231,12 @@ void Fabric::followCable(Plug &plug, Time now)
 // Each packet may be the last one that there is room for.
 void Fabric::takeInput(Plug &plug, Time now)
 {
-    const Node &node = nodeAt(plug.at);
+    Node &node = nodeAt(plug.at);
     Wire &wire = end(plug.at).in;
     const std::uint64_t until = moved_ + mostAtOnce;
     touch(plug.at);
     for (;;) {
+        node.setOverdue(plug.at.port, plug.station.waitingSince() <= now - mostWait);
         arriveAt(plug.at, wire, until, now);
         // The cable has one window for all of its lanes.
         if (moved_ >= until || !(node.openLanes(plug.at.port) & wire.openLanes(now)).all())
@@ -243,10 +247,21 @@ void Fabric::takeInput(Plug &plug, Time now)
         if (auto packet = pass(plug.at, wire, {.bytes = std::move(*bytes)}, now))
             arrive(plug.at, std::move(*packet), now);
     }
+    node.setOverdue(plug.at.port, false);
     if (moved_ >= until)
         refill_.push_back(plug.at);
     plug.station.onBatchEnd(now);
     noteErrors(plug, now);
+}
+
+// When what queues hold back on a cable is overdue; Time::max() if there is nothing.
+Time Fabric::inputDeadline(const Plug &plug) const
+{
+    const Seat &seat = seats_[plug.at.node];
+    const Time since = plug.station.waitingSince();
+    if (since == Time::max() || seat.node->openLanes(plug.at.port).all())
+        return Time::max();
+    return std::max(since + mostWait, seat.ends[plug.at.port].in.opens());
 }
 
 void Fabric::fillOutput(Plug &plug, Time now)

@@ -22,7 +22,7 @@ void Receiver::begin()
 {
     held_.fill(std::nullopt);
     heldCount_ = 0;
-    next_ = 0;
+    next_ = ready_ = 0;
     unacknowledged_ = 0;
     isAckWanted_ = false;
     reported_.reset();
@@ -46,6 +46,8 @@ void Receiver::onData(std::uint32_t seq, Data data, bool isAckWanted, Time now)
     slot = std::move(data);
     if (heldCount_++ == 0)
         holeSince_ = now;
+    for (; ready_ - next_ < linkWindow && held_[ready_ % linkWindow]; ++ready_)
+        held_[ready_ % linkWindow]->readySince = now;
     isAckWanted_ |= isAckWanted;
     if (ahead != 0)
         ++counters_.rxReorder;

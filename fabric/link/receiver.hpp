@@ -24,6 +24,7 @@ class Receiver
     struct Data {
         io::Bytes payload;
         std::uint8_t count = 0;
+        Time readySince{}; // when its turn had come
     };
 
     explicit Receiver(LinkCounters &counters) : counters_(counters) {}
@@ -33,6 +34,12 @@ class Receiver
     void onData(std::uint32_t seq, Data data, bool isAckWanted, Time now);
     // The next payload in order; nullopt if there is none.
     [[nodiscard]] std::optional<Data> take(Time now);
+    // Since when it has been there; Time::max() if it has not come.
+    [[nodiscard]] Time readySince() const
+    {
+        const auto &slot = held_[next_ % linkWindow];
+        return slot ? slot->readySince : Time::max();
+    }
 
     [[nodiscard]] std::uint32_t next() const { return next_; }
     // For the gap field: frames missing before the first one held.
@@ -60,6 +67,7 @@ class Receiver
     std::array<std::optional<Data>, linkWindow> held_; // by number modulo the window
     std::size_t heldCount_ = 0;
     std::uint32_t next_ = 0;
+    std::uint32_t ready_ = 0;     // the first one that has not come
     Time holeSince_{};            // when hasHole()
     unsigned unacknowledged_ = 0; // delivered, and not said so
     Time ackAt_{};                // when unacknowledged_ is not 0

@@ -202,8 +202,10 @@ void Station::onPairFrame(const io::MacAddress &source, const Header &header, io
     sendAgain(sender_.onAck(header.ack, header.window, isAck ? header.gap : 0,
                             isAck ? payload : io::View{}, now));
     if (!isAck)
-        receiver_.onData(header.seq, {io::Bytes(payload.begin(), payload.end()), header.count},
-                         (header.flags & link::flagAckRequest) != 0, now);
+        receiver_.onData(
+            header.seq,
+            {.payload = io::Bytes(payload.begin(), payload.end()), .count = header.count},
+            (header.flags & link::flagAckRequest) != 0, now);
 }
 
 std::optional<io::Bytes> Station::takePacket(Time now)
@@ -219,12 +221,20 @@ std::optional<io::Bytes> Station::takePacket(Time now)
     return packet;
 }
 
+Time Station::waitingSince() const
+{
+    if (!input_.empty())
+        return inputSince_;
+    return isUp() ? receiver_.readySince() : Time::max();
+}
+
 // Packets by their LRH, as 1.1 says.
 void Station::split(const Receiver::Data &data)
 {
     constexpr std::size_t least = ib::Lrh::size + ib::Bth::size + ib::icrcSize;
     io::View payload = data.payload;
     unsigned count = 0;
+    inputSince_ = data.readySince;
     for (; count < data.count; ++count) {
         const auto lrh = ib::Lrh::parse(payload);
         const std::size_t length = lrh ? std::size_t{lrh->words} * 4 : 0;

@@ -80,6 +80,8 @@ class Station
     // The next packet; nullopt if there is none. Frames whose packets nobody takes hold the
     // peer back.
     [[nodiscard]] std::optional<io::Bytes> takePacket(Time now);
+    // Since when that one has been there to be taken; Time::max() if there is none.
+    [[nodiscard]] Time waitingSince() const;
 
     [[nodiscard]] const LinkCounters &counters() const { return counters_; }
     [[nodiscard]] const link::Hello &peerHello() const { return hello_; }
@@ -118,6 +120,7 @@ class Station
     Receiver receiver_{counters_};
     std::vector<Outgoing> output_;
     std::deque<io::Bytes> input_; // packets of a frame
+    Time inputSince_{};           // when its turn had come
 };
 
 } // namespace openipoib::fabric

@@ -52,7 +52,7 @@ enum class Drop : std::uint8_t {
     tooLong,      // more than the MTU of the port it was to leave by
     portDown,     // the port it was to leave by
     lifetime,     // at the head of a queue, or in the fabric, for too long
-    noRoom,       // of a slow queue, or a copy for a group to a full one
+    noRoom,       // in a full queue, for what must not or can not wait
     management,   // a MAD that is not to be answered
     overflow,     // VL15 buffer
     fault,        // asked for

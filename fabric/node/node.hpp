@@ -7,8 +7,8 @@
 // its port's queues until the caller takes it. A data lane's queue that is too full
 // holds back the lanes of input ports that fill it, for a time. Dropped are what VL 15
 // has no room for, what waits at the head for longer than PortInfo:HOQLife, copies for a
-// group that there is no room for, and what is too much for a queue that has held others
-// back for too long.
+// group that there is no room for, and what there is no room for if its queue has held others
+// back for too long or the caller cannot wait any longer.
 #pragma once
 
 #include "link/sender.hpp"
@@ -82,6 +82,9 @@ class Node
     // Lanes of which packets may be given to receive() by this port.
     [[nodiscard]] Lanes openLanes(std::uint8_t port) const { return ports_[port].openLanes(); }
     void receive(std::uint8_t port, Packet packet, Time now);
+    // What comes in by the port from now on has waited for too long: no lane of it is closed,
+    // and full queues drop it. So they do with answers to it.
+    void setOverdue(std::uint8_t port, bool isOverdue) { ports_[port].setOverdue(isOverdue); }
 
     // The lane whose packet leaves next, among those that are open; nullopt if none waits.
     [[nodiscard]] std::optional<std::uint8_t> nextLane(std::uint8_t port,

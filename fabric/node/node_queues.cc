@@ -69,7 +69,7 @@ void Node::enqueue(InputLane from, Port &out, std::uint8_t vl, Packet packet, Ti
         return out.counters.add(Drop::lifetime);
     // One member of a group must not hold back who sends to all of them.
     if (vl != vl15 && queue.bytes + packet.bytes.size() > mostQueued &&
-        (queue.slow || isMulticast(packet)))
+        (queue.slow || ports_[from.port].isOverdue() || isMulticast(packet)))
         return out.counters.add(Drop::noRoom);
     if (out.queues.push(vl, std::move(packet), now))
         listener_.outputReady(out.identity().number);

@@ -120,8 +120,11 @@ class Port
     PortCounters counters;
     OutputQueues queues;
 
-    // Lanes by which packets may come in; each is closed as long as a queue holds it back.
-    [[nodiscard]] Lanes openLanes() const { return open_; }
+    // Lanes by which packets may come in; each is closed as long as a queue holds it back,
+    // unless they are overdue.
+    [[nodiscard]] Lanes openLanes() const { return isOverdue_ ? allLanes : open_; }
+    [[nodiscard]] bool isOverdue() const { return isOverdue_; }
+    void setOverdue(bool isOverdue) { isOverdue_ = isOverdue; }
     void holdBack(std::uint8_t vl)
     {
         ++heldBackBy_[vl];
@@ -155,6 +158,7 @@ class Port
     Time overrunAt_{};                 // when the last of them began
     std::vector<SlMap> slToVl_;        // by input port
     Lanes open_ = allLanes;
+    bool isOverdue_ = false;
     std::array<unsigned, dataLanes> heldBackBy_{}; // queues that hold a lane back
 };
 

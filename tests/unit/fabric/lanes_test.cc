@@ -187,12 +187,35 @@ TEST_F(LanesTest, AHostThatTakesNextToNothingHoldsBackOthersForHalfASecondAtMost
     EXPECT_GT(spine.port(2).counters.get(Drop::noRoom), 0U);
 }
 
-// As the link of a host that takes 64 KiB a second: of that nothing is lost, however much comes
-// at once.
+// As the link of a host that takes 128 KiB a second: of that nothing is lost, if no more waits on
+// a cable than it takes in half of one.
 TEST_F(LanesTest, LongFramesDoNotOverfillAQueue)
 {
     const Node &leaf = *fabric.node(switchNamed("S-1").node);
     const Node &spine = *fabric.node(switchNamed("S-2").node);
+    setHeadLife({1}, "S-1", 4, 16);
+    setHeadLife({1, 4}, "S-2", 2, 16);
+    ASSERT_TRUE(fabric.addFault(
+        {.kind = FaultKind::rate, .at = port("S-2:2"), .bitsPerSecond = 128 * 1024 * 8}, now));
+    io::Bytes payload;
+    for (int i = 0; i < 8; ++i)
+        io::append(payload, packet(1, slowLid));
+    for (int i = 0; i < 2000; ++i) { // 10 s
+        if (host.unacknowledged() == 0) // at most the rest of another is there
+            host.sendFrame(payload, 8, now);
+        run(1);
+    }
+    EXPECT_EQ(leaf.port(4).counters.get(Drop::noRoom), 0U);
+    EXPECT_EQ(spine.port(2).counters.get(Drop::noRoom), 0U);
+    EXPECT_GT(leaf.port(4).counters.get(Counter::xmitWait), 10U);
+    EXPECT_GT(slow.takeInput().size(), 300U);
+    EXPECT_EQ(host.downs() + slow.downs(), 0U);
+}
+
+// The window of a cable is more than such a host takes in a second.
+TEST_F(LanesTest, WhatWaitsForASlowHostDoesNotKeepASendersMadsForLong)
+{
+    const Node &leaf = *fabric.node(switchNamed("S-1").node);
     setHeadLife({1}, "S-1", 4, 16);
     setHeadLife({1, 4}, "S-2", 2, 16);
     ASSERT_TRUE(fabric.addFault(
@@ -202,11 +225,19 @@ TEST_F(LanesTest, LongFramesDoNotOverfillAQueue)
         io::append(payload, packet(1, slowLid));
     for (int i = 0; i < 40; ++i) // 2.4 MiB
         host.sendFrame(payload, 15, now);
-    run(2000); // 10 s
+    ask({1}); // behind them
+    run(190);
+    EXPECT_TRUE(host.takeInput().empty());
     EXPECT_EQ(leaf.port(4).counters.get(Drop::noRoom), 0U);
-    EXPECT_EQ(spine.port(2).counters.get(Drop::noRoom), 0U);
-    EXPECT_GT(leaf.port(4).counters.get(Counter::xmitWait), 10U);
-    EXPECT_GT(slow.takeInput().size(), 140U);
+    run(20);
+    EXPECT_EQ(answers().size(), 1U);
+    EXPECT_GT(leaf.port(4).counters.get(Drop::noRoom), 0U);
+    EXPECT_GT(leaf.port(4).queues[1].bytes, 200U * 1024); // no more of it than has to be
+    EXPECT_LE(leaf.port(4).queues[1].bytes, 260U * 1024);
+    const auto lost = leaf.port(4).counters.get(Drop::noRoom);
+    host.sendFrame(payload, 15, now);
+    run(100);
+    EXPECT_EQ(leaf.port(4).counters.get(Drop::noRoom), lost); // it is held back as before
     EXPECT_EQ(host.downs() + slow.downs(), 0U);
 }
 

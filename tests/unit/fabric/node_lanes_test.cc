@@ -324,6 +324,24 @@ TEST_F(NodeLanesTest, ASlowQueueHoldsBackAgainWhenItIsNot)
     EXPECT_TRUE(full());
 }
 
+TEST_F(NodeLanesTest, WhatIsOverdueIsHeldBackByNone)
+{
+    map(1, 3, identity());
+    const std::size_t count = fill(1, 0, 1);
+    const std::size_t bytes = node.port(3).queues[1].bytes;
+    node.setOverdue(1, true);
+    EXPECT_TRUE(acceptsInput(1));
+    receive(1, onLane(0, 1, 13, 4096));
+    receive(1, onLane(0, 2, 13, 4096)); // there is room
+    EXPECT_EQ(drops(3, Drop::noRoom), 1U);
+    EXPECT_EQ(node.port(3).queues[1].bytes, bytes);
+    node.setOverdue(1, false);
+    EXPECT_FALSE(acceptsInput(1));
+    EXPECT_EQ(sent(3, 2).size(), 1U);
+    EXPECT_EQ(sent(3, 1).size(), count);
+    EXPECT_TRUE(acceptsInput(1));
+}
+
 TEST_F(NodeLanesTest, AQueueWithoutALifeHoldsBackForEver)
 {
     map(1, 3, identity());

@@ -291,6 +291,34 @@ TEST_F(StationTest, AFrameThatNeverComesEndsTheLink)
     EXPECT_TRUE(input.empty());
 }
 
+TEST_F(StationTest, KnowsSinceWhenTheNextPacketCouldHaveBeenTaken)
+{
+    train();
+    EXPECT_EQ(station.waitingSince(), Time::max());
+    const auto arrive = [this](std::uint32_t seq) {
+        link::Header header = peer.header(link::FrameType::data);
+        header.seq = seq;
+        header.count = 2;
+        io::Bytes payload = numbered(2 * seq);
+        io::append(payload, numbered(2 * seq + 1));
+        station.onFrame(peerMac, header.frame(payload), now);
+    };
+    const Time start = now;
+    arrive(1);
+    arrive(3);
+    EXPECT_EQ(station.waitingSince(), Time::max()); // not its turn yet
+    now = start + 10ms;
+    arrive(0);
+    now = start + 20ms;
+    arrive(2);
+    std::vector<Time> since;
+    for (auto at = station.waitingSince(); station.takePacket(now); at = station.waitingSince())
+        since.push_back(at);
+    const Time first = start + 10ms, second = start + 20ms;
+    EXPECT_EQ(since, (std::vector{first, first, first, first, second, second, second, second}));
+    EXPECT_EQ(station.waitingSince(), Time::max());
+}
+
 TEST_F(StationTest, WhatIsHeldBackIsNotMissing)
 {
     train();
