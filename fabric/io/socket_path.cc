@@ -10,6 +10,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <thread>
 
 namespace openipoib::fabric
 {
@@ -17,51 +20,30 @@ namespace openipoib::fabric
 namespace
 {
 
-// Taken by who looks at a path and then puts a socket there, so that no two do at once and take
-// each other's for one that is left. It is a file beside the socket, as long as it is taken.
-class Lock
+constexpr std::chrono::seconds lockPatience{1};
+constexpr std::chrono::milliseconds lockInterval{5};
+
+// Lock the folder of a path: whoever looks at the path and then puts a socket there has it, so
+// that no two do at once and take each other's for one that is left. It goes with the result.
+// Others may lock the folder for what they like, and for as long.
+io::Result<io::UniqueFd> lockFolder(const std::string &path)
 {
-  public:
-    explicit Lock(std::string path) : path_(std::move(path)) {}
-    Lock(const Lock &) = delete;
-    Lock &operator=(const Lock &) = delete;
-    Lock(Lock &&) = delete;
-    Lock &operator=(Lock &&) = delete;
-    ~Lock()
-    {
-        if (fd_)
-            ::unlink(path_.c_str());
+    auto folder = std::filesystem::path(path).parent_path();
+    if (folder.empty())
+        folder = ".";
+    io::UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!fd)
+        return io::systemFail(folder.string());
+    const auto end = std::chrono::steady_clock::now() + lockPatience;
+    while (::flock(fd.get(), LOCK_EX | LOCK_NB) < 0) {
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return io::systemFail(folder.string());
+        if (std::chrono::steady_clock::now() >= end)
+            return io::fail(EWOULDBLOCK, folder.string() + ": locked by another process");
+        std::this_thread::sleep_for(lockInterval);
     }
-
-    [[nodiscard]] io::Result<void> take()
-    {
-        constexpr int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-        for (;;) {
-            io::UniqueFd fd(::open(path_.c_str(), flags, S_IRUSR | S_IWUSR));
-            struct stat mine = {};
-            struct stat found = {};
-            if (!fd || ::fstat(fd.get(), &mine) < 0)
-                return io::systemFail(path_);
-            if (!S_ISREG(mine.st_mode))
-                return io::fail(EEXIST, path_);
-            if (::flock(fd.get(), LOCK_EX) < 0) {
-                if (errno == EINTR)
-                    continue;
-                return io::systemFail(path_);
-            }
-            // Whoever had it before has removed the file, so it may be another one.
-            if (::lstat(path_.c_str(), &found) == 0 && found.st_dev == mine.st_dev &&
-                found.st_ino == mine.st_ino) {
-                fd_ = std::move(fd);
-                return {};
-            }
-        }
-    }
-
-  private:
-    std::string path_;
-    io::UniqueFd fd_; // when it is taken
-};
+    return fd;
+}
 
 int typeOf(int fd)
 {
@@ -115,9 +97,9 @@ io::Result<SocketPath> SocketPath::bind(int fd, const std::string &path, std::op
     if (path.size() >= sizeof address.sun_path)
         return io::fail(ENAMETOOLONG, path);
     std::ranges::copy(path, address.sun_path);
-    Lock lock(path + ".lock");
-    if (auto taken = lock.take(); !taken)
-        return std::unexpected(taken.error());
+    const auto lock = lockFolder(path);
+    if (!lock)
+        return std::unexpected(lock.error());
     if (auto removed = removeStale(path, address, typeOf(fd)); !removed)
         return std::unexpected(removed.error());
     if (::bind(fd, reinterpret_cast<const sockaddr *>(&address), sizeof address) < 0)

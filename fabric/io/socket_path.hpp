@@ -19,8 +19,9 @@ class SocketPath
 {
   public:
     // Bind a socket, and have it listen if there is a backlog. One process does so at a time,
-    // by a lock in PATH.lock. Errors: EADDRINUSE if one is there that has an owner, ENOTSOCK if
-    // something else is there, ENAMETOOLONG, and those of open(2) for PATH.lock.
+    // by a lock on the folder, for which it waits a second. Errors: EADDRINUSE if one is there
+    // that has an owner, ENOTSOCK if something else is there, ENAMETOOLONG, EWOULDBLOCK if
+    // another process keeps the folder locked, and those of open(2) for it.
     [[nodiscard]] static io::Result<SocketPath> bind(int fd, const std::string &path,
                                                      std::optional<int> backlog = std::nullopt);
     ~SocketPath();

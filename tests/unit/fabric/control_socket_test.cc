@@ -2,6 +2,8 @@
 // The file of a control socket: what it may take the place of, and when it goes.
 #include "io/control_socket.hpp"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -9,11 +11,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <future>
 #include <latch>
+#include <thread>
 #include <vector>
 
 namespace openipoib::fabric
@@ -146,6 +150,32 @@ TEST_F(ControlSocketTest, ThePathMayBeAsLongAsTheSystemTakes)
     path += "c";
     EXPECT_EQ(open().error().code, ENAMETOOLONG);
     EXPECT_TRUE(fs::is_empty(folder));
+}
+
+TEST_F(ControlSocketTest, LeavesAllOtherFilesAlone)
+{
+    const fs::path neighbour = path.string() + ".lock";
+    std::ofstream(neighbour) << "not ours";
+    for (int i = 0; i < 2; ++i) {
+        const auto control = open();
+        ASSERT_TRUE(control) << control.error().text();
+    }
+    EXPECT_EQ(fs::file_size(neighbour), 8U);
+}
+
+TEST_F(ControlSocketTest, WaitsForALockASecondAtMost)
+{
+    const io::UniqueFd other(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    ASSERT_EQ(::flock(other.get(), LOCK_EX), 0);
+    const auto start = std::chrono::steady_clock::now();
+    const auto refused = open();
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, EWOULDBLOCK);
+    EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
+    auto waiting = std::async(std::launch::async, [this] { return open().has_value(); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    ASSERT_EQ(::flock(other.get(), LOCK_UN), 0);
+    EXPECT_TRUE(waiting.get());
 }
 
 TEST_F(ControlSocketTest, LeavesAnothersFileAtItsEnd)
