@@ -24,7 +24,7 @@ class Cable
     Cable &operator=(Cable &&) = delete;
     virtual ~Cable() = default;
 
-    // Longest frame it carries, without the Ethernet header. May fall.
+    // Longest frame it carries, without the Ethernet header. May change.
     [[nodiscard]] virtual std::uint32_t maxFrame() const = 0;
     // False while frames wait to be sent: no more should come.
     [[nodiscard]] virtual bool isReady() const = 0;

@@ -41,12 +41,11 @@ io::Result<std::size_t> Fabric::attach(PortRef port, Cable &cable)
     if (end(at).cable != noCable)
         return io::fail(EBUSY, "a cable is there already");
     const std::size_t number = plugs_.size();
-    plugs_.emplace_back(
-        cable, at,
-        Station::Config{.guid = topology_.nodes[at.node].guid,
-                        .port = at.port,
-                        .maxFrame = std::min<std::uint32_t>(cable.maxFrame(), 65535)},
-        random_);
+    plugs_.emplace_back(cable, at,
+                        Station::Config{.guid = topology_.nodes[at.node].guid,
+                                        .port = at.port,
+                                        .maxFrame = std::min(cable.maxFrame(), longestFrame)},
+                        random_);
     end(at).cable = number;
     return number;
 }

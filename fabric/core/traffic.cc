@@ -219,12 +219,14 @@ void Fabric::noteState(Plug &plug, Time now)
     node.linkUp(plug.at.port, now);
 }
 
-// The cable may take shorter frames than it did.
+// The cable may take shorter frames than it did, or longer ones: these are no use to a link that
+// is up, whose ends have told each other and the SM what they take.
 void Fabric::followCable(Plug &plug, Time now)
 {
-    if (plug.cable.maxFrame() >= plug.station.maxFrame())
+    const std::uint32_t most = std::min(plug.cable.maxFrame(), longestFrame);
+    if (most == plug.station.maxFrame() || (most > plug.station.maxFrame() && plug.station.isUp()))
         return;
-    plug.station.limitFrame(plug.cable.maxFrame(), now);
+    plug.station.limitFrame(most, now);
     noteState(plug, now);
 }
 
@@ -271,8 +273,10 @@ void Fabric::fillOutput(Plug &plug, Time now)
             plug.cable.send(out.to, out.frame);
     };
     followCable(plug, now);
-    while (plug.cable.isReady() && plug.station.canSend() && sendFrame(plug, now))
+    while (plug.cable.isReady() && plug.station.canSend() && sendFrame(plug, now)) {
         put();
+        followCable(plug, now); // or all that waits would go the way of a frame that is too long
+    }
     put();
     followCable(plug, now); // who sends a HELLO, or a frame that is too long, hears of it
     put();

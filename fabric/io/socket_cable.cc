@@ -218,7 +218,7 @@ void SocketCable::measure()
     request.ifr_ifindex = bound.sll_ifindex; // it may have another name by now
     if (::ioctl(fd_.get(), SIOCGIFNAME, &request) == 0 &&
         ::ioctl(fd_.get(), SIOCGIFMTU, &request) == 0)
-        maxFrame_ = std::min(maxFrame_, static_cast<std::uint32_t>(request.ifr_mtu));
+        maxFrame_ = std::min(static_cast<std::uint32_t>(request.ifr_mtu), mostFrame);
 }
 
 bool SocketCable::mend()
@@ -237,7 +237,7 @@ bool SocketCable::mend()
     auto found = kind_ == Kind::tap ? openTap(name_, address_) : openNetdev(name_);
     if (!found)
         return false;
-    maxFrame_ = std::min(maxFrame_, (*found)->maxFrame_);
+    maxFrame_ = (*found)->maxFrame_; // that of a new device, which may be set later
     fd_ = std::move((*found)->fd_);
     address_ = (*found)->address_;
     state_ = State::up;

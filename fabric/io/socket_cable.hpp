@@ -10,8 +10,8 @@
 //                `qemu -netdev dgram,local.type=fd,local.str=NUMBER` has the other end
 //
 // Never blocks. A frame that the kernel has no room for waits; one that it
-// refuses is lost, and the link protocol sends it again. Whether the MTU of a netdev has
-// fallen it looks with each HELLO, and when a frame is too long. A device that is deleted
+// refuses is lost, and the link protocol sends it again. At the MTU of a netdev it looks
+// with each HELLO, and when a frame is too long. A device that is deleted
 // takes the descriptor with it; mend() gets another one when there is a device of that name.
 #pragma once
 

@@ -24,7 +24,6 @@ constexpr std::chrono::milliseconds trainingInterval = 50ms;
 constexpr int hellosPerTimeout = 4;
 constexpr int stallTimeouts = 4;
 constexpr std::uint32_t leastMaxFrame = 368;
-constexpr std::uint32_t mostMaxFrame = 65535;
 constexpr std::uint16_t leastTimeout = 20;
 
 } // namespace
@@ -290,7 +289,7 @@ Time Station::deadline() const
 
 std::size_t Station::maxPayload() const
 {
-    const std::size_t frame = std::min({config_.maxFrame, hello_.maxFrame, mostMaxFrame});
+    const std::size_t frame = std::min({config_.maxFrame, hello_.maxFrame, longestFrame});
     return frame > Header::size ? frame - Header::size : 0; // a device's MTU may be anything
 }
 

@@ -31,6 +31,7 @@ namespace openipoib::fabric
 {
 
 inline constexpr io::MacAddress broadcastMac{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
+inline constexpr std::uint32_t longestFrame = 65535;
 
 class Station
 {
@@ -39,7 +40,7 @@ class Station
         std::uint64_t guid = 0;
         std::uint8_t port = 1;
         std::uint16_t timeout = 1000; // ms
-        std::uint32_t maxFrame = 65535;
+        std::uint32_t maxFrame = longestFrame;
     };
     struct Outgoing {
         io::MacAddress to;
@@ -59,7 +60,7 @@ class Station
     void enable(Time now);  // OFF to LISTEN
     void disable(Time now); // to OFF, with a last HELLO of a new session
     void restart(Time now); // to LISTEN with a new session
-    // The cable takes no longer frames any more: train again, with those.
+    // The cable takes frames of another length: train again, with those.
     void limitFrame(std::uint32_t maxFrame, Time now);
     [[nodiscard]] std::uint32_t maxFrame() const { return config_.maxFrame; }
 

@@ -61,6 +61,41 @@ TEST_F(FabricTest, ACableThatTakesShorterFramesOffersASmallerMtu)
     EXPECT_FALSE(probe({1}).empty());
 }
 
+// As a device has it that comes back and is then given its MTU.
+TEST_F(FabricTest, LongerFramesAreForALinkThatTrains)
+{
+    const PortRef at = port("S-1:1");
+    const auto cap = [&] { return fabric.node(at.node)->port(1).info(IB_PORT_MTU_CAP_F); };
+    steps(20);
+    cable.most = 1500;
+    steps(40);
+    ASSERT_EQ(cap(), 3U);
+    cable.most = 9000;
+    steps(200);
+    EXPECT_EQ(fabric.node(at.node)->port(1).counters.get(Counter::linkDowned), 1U);
+    EXPECT_EQ(cap(), 3U);
+    host = link::Endpoint({.session = 70, .guid = 0xB, .maxFrame = 9000});
+    steps(40);
+    EXPECT_TRUE(host.isUp());
+    EXPECT_EQ(cap(), 5U);
+    EXPECT_FALSE(probe({1}).empty());
+}
+
+// Not the whole window of them.
+TEST_F(FabricTest, OneFrameThatIsTooLongTellsThatTheCableTakesShorterOnes)
+{
+    steps(20);
+    cable.fallsTo = 1500;
+    const auto sent = [this] { return fabric.station(port("S-1:1"))->counters().txData; };
+    const auto before = sent();
+    for (int i = 0; i < 100; ++i) // the answers take four frames
+        ask({1});
+    steps(1);
+    EXPECT_EQ(sent() - before, 1U);
+    steps(40);
+    EXPECT_TRUE(host.isUp());
+}
+
 TEST_F(FabricTest, APlaceIsTakenOnce)
 {
     MemoryCable other;

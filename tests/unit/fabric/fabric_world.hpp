@@ -36,10 +36,14 @@ class MemoryCable final : public Cable
     [[nodiscard]] bool isReady() const override { return true; }
     void send(const io::MacAddress & /*to*/, const Frame &frame) override
     {
-        frames.push_back(*frame);
+        if (frame->size() > fallsTo)
+            most = fallsTo;
+        if (frame->size() <= most)
+            frames.push_back(*frame);
     }
 
     std::uint32_t most = 9000;
+    std::uint32_t fallsTo = longestFrame; // which is heard of by a frame that is longer
     std::vector<io::Bytes> frames;
 };
 

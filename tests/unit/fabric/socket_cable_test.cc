@@ -153,7 +153,7 @@ TEST_F(LocalCable, TakesThePlaceOfOneWithoutAnOwner)
     EXPECT_EQ(open().error().code, EADDRINUSE);
 }
 
-TEST(DeviceCable, FollowsAnMtuThatFalls)
+TEST(DeviceCable, FollowsTheMtu)
 {
     inNamespace([](netlink::Socket &socket) {
         const auto lo = netlink::findLink(socket, "lo");
@@ -173,7 +173,9 @@ TEST(DeviceCable, FollowsAnMtuThatFalls)
         ASSERT_TRUE(netlink::setMtu(socket, *lo, 1500));
         EXPECT_EQ(mostAfter(broadcastMac, 48), 1500U); // a HELLO
         ASSERT_TRUE(netlink::setMtu(socket, *lo, 9000));
-        EXPECT_EQ(mostAfter(broadcastMac, 48), 1500U); // whose peer knows the lower one
+        EXPECT_EQ(mostAfter(broadcastMac, 48), 9000U);
+        ASSERT_TRUE(netlink::setMtu(socket, *lo, 65536));
+        EXPECT_EQ(mostAfter(broadcastMac, 48), longestFrame);
         EXPECT_FALSE((*cable)->isDown());
     });
 }
