@@ -46,8 +46,9 @@ class Wire
         if (bitsPerSecond == 0)
             return now;
         const std::chrono::nanoseconds time(bytes * 8 * nanosecondsPerSecond / bitsPerSecond);
-        busyUntil_ = std::max(now, busyUntil_) + time;
-        return busyUntil_;
+        sentAt_ = std::max(now - mostLate, sentAt_) + time;
+        busyUntil_ = sentAt_;
+        return sentAt_;
     }
     // When a packet of this kind arrives that is to be there at @time: not before
     // its predecessors.
@@ -82,12 +83,14 @@ class Wire
         packets_.clear();
         bytes_ = {};
         open_ = allLanes;
-        busyUntil_ = idle;
+        busyUntil_ = sentAt_ = idle;
         return count;
     }
 
   private:
     static constexpr std::size_t most = 1 << 20; // bytes
+    // By so much a caller may come late, and send as much as if he had not.
+    static constexpr std::chrono::milliseconds mostLate{5};
     static constexpr std::uint64_t nanosecondsPerSecond = 1'000'000'000;
     static constexpr Time idle = Time::min();
 
@@ -105,6 +108,7 @@ class Wire
     std::array<std::size_t, allLanes.size()> bytes_{}; // of each lane
     Lanes open_ = allLanes;                            // with room
     Time busyUntil_ = idle;                            // sending, at a limited rate
+    Time sentAt_ = idle;                               // when the last packet has been sent
 };
 
 } // namespace openipoib::fabric

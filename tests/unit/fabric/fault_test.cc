@@ -457,6 +457,29 @@ TEST_F(FaultTest, ARateLetsPacketsPassOneByOne)
     EXPECT_GT(fabric.deadline(), now - 5ms); // no clock runs on for it
 }
 
+// A caller comes later than he wants to, and no packet leaves before that.
+TEST(WireTest, ARateIsKeptByWhoComesLate)
+{
+    for (const auto late : {0us, 300us, 3000us}) {
+        Wire wire;
+        Time now{1h};
+        const Time end = now + 1s;
+        std::size_t sent = 0;
+        while (now < end) {
+            wire.rest(now);
+            for (; wire.openLanes(now).all(); sent += 1000)
+                EXPECT_LE(wire.send(1000, 8'000'000, now), now + 1ms); // 1 ms each
+            now = wire.wake() + late;
+        }
+        EXPECT_GE(sent, 990'000U) << late.count();
+        EXPECT_LE(sent, 1'010'000U) << late.count();
+        now = end + 1min; // what has not been sent meanwhile is not made good
+        for (sent = 0; wire.openLanes(now).all(); ++sent)
+            static_cast<void>(wire.send(1000, 8'000'000, now));
+        EXPECT_LE(sent, 6U);
+    }
+}
+
 TEST_F(FaultTest, WhatARateHoldsUpWaitsInTheSwitch)
 {
     add({.kind = FaultKind::rate, .at = port("S-1:4"), .bitsPerSecond = 1000});
