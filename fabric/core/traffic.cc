@@ -196,6 +196,9 @@ void Fabric::noteErrors(Plug &plug, Time now)
             touch(plug.at);
             nodeAt(plug.at).cableError(plug.at.port, error, now);
         }
+    nodeAt(plug.at)
+        .port(plug.at.port)
+        .counters.add(Drop::underWay, seen.rxLost - plug.noted.rxLost);
     plug.noted = seen;
 }
 

@@ -23,6 +23,9 @@ struct LinkCounters {
     std::uint64_t rxMalformed = 0; // packets in frames that do not add up
     std::uint64_t up = 0, down = 0;
     std::uint64_t timeout = 0, restart = 0, stall = 0;
+    // Packets of a frame of which others had been taken when the link went down; what the port
+    // has lost, so it is not shown here.
+    std::uint64_t rxLost = 0;
 };
 
 inline constexpr std::array<std::pair<std::string_view, std::uint64_t LinkCounters::*>, 27>

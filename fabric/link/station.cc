@@ -48,6 +48,7 @@ void Station::forget()
         ++counters_.down;
     peer_ = 0;
     output_.clear();
+    counters_.rxLost += input_.size();
     input_.clear();
     sender_.begin(0);
     receiver_.begin();

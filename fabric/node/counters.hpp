@@ -57,7 +57,7 @@ enum class Drop : std::uint8_t {
     overflow,     // VL15 buffer
     fault,        // asked for
     stuck,        // so is this: at a switch that answers nothing
-    underWay,     // late by a fault, and then the link went down
+    underWay,     // late by a fault, or behind others of its frame, when the link went down
     count
 };
 

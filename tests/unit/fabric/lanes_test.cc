@@ -239,6 +239,9 @@ TEST_F(LanesTest, WhatWaitsForASlowHostDoesNotKeepASendersMadsForLong)
     run(100);
     EXPECT_EQ(leaf.port(4).counters.get(Drop::noRoom), lost); // it is held back as before
     EXPECT_EQ(host.downs() + slow.downs(), 0U);
+    host = link::Endpoint({.session = 77, .guid = 0xB, .maxFrame = 9000});
+    run(20);
+    EXPECT_GT(leaf.port(1).counters.get(Drop::underWay), 0U); // the rest of that frame
 }
 
 // However many come at once.

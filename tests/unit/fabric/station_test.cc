@@ -182,6 +182,7 @@ TEST_F(StationTest, GivesThePacketsOfAFrameOneByOne)
     }
     EXPECT_FALSE(until([this] { return peer.unacknowledged() == 0; }, 500ms));
     EXPECT_EQ(peer.unacknowledged(), 1U); // a frame whose packets nobody has taken
+    EXPECT_EQ(station.counters().rxLost, 0U);
     wanted = 5;
     EXPECT_TRUE(until([this] { return peer.unacknowledged() == 0; }, 500ms));
     wanted = 1000;
@@ -189,6 +190,23 @@ TEST_F(StationTest, GivesThePacketsOfAFrameOneByOne)
     ASSERT_EQ(input.size(), 6U);
     for (std::uint32_t number = 0; number < 6; ++number)
         EXPECT_EQ(numberOf(input[number]), number);
+}
+
+// The peer takes them for delivered; it knows of frames of which none has been.
+TEST_F(StationTest, CountsWhatItLosesOfAFrameThatWasTakenInPart)
+{
+    train();
+    wanted = 1;
+    for (std::uint32_t number = 0; number < 6; number += 3) {
+        io::Bytes payload;
+        for (std::uint32_t i = 0; i < 3; ++i)
+            io::append(payload, numbered(number + i));
+        peer.sendFrame(payload, 3, now);
+    }
+    step();
+    ASSERT_EQ(input.size(), 1U);
+    station.restart(now);
+    EXPECT_EQ(station.counters().rxLost, 2U);
 }
 
 TEST_F(StationTest, CountsWhatIsNotForIt)
