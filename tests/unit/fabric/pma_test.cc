@@ -504,6 +504,10 @@ TEST_F(NodePmaTest, AnswersThatNobodyTakesHoldBackWhoAsks)
     EXPECT_LT(node.port(3).queues[vl0].bytes, 300'000U);
     EXPECT_EQ(node.openLanes(1), allLanes & ~Lanes{1U << 2});
     EXPECT_TRUE(acceptsInput(2));
+    node.setOverdue(1, true);
+    receive(1, question);
+    EXPECT_EQ(drops(3, Drop::noRoom), 1U); // the answer to it
+    node.setOverdue(1, false);
     EXPECT_EQ(sent(3, vl0).size(), before + given);
     EXPECT_TRUE(acceptsInput(1));
 }
