@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-"""Lint of C++: which files a source consists of is asked again when one of them has changed."""
+"""Lint of C++: no file is left out, and which files a source consists of is asked again when one
+of them has changed.
+"""
 
+import fnmatch
 import os
+import re
 
 import pytest
 from checklib import checks, lint, memo, tree
@@ -86,3 +90,18 @@ def test_formatter_of_another_version(monkeypatch, version, is_used):
     else:
         with pytest.raises(checks.Skip, match="clang-format 19 does not format as 14"):
             checks.cxx_format()
+
+
+def test_clang_tidy_looks_at_every_header():
+    config = (tree.TOP / ".clang-tidy").read_text(encoding="utf-8")
+    chosen = re.compile(re.search(r"^HeaderFilterRegex: '(.+)'$", config, re.MULTILINE)[1])
+    headers = tree.with_suffix(".hpp")
+    assert headers and [name for name in headers if not chosen.search(f"/top/{name}")] == []
+
+
+def test_clang_format_looks_at_every_file():
+    cmake = (tree.TOP / "CMakeLists.txt").read_text(encoding="utf-8")
+    globs = re.search(r"\(GLOB_RECURSE cxx_sources CONFIGURE_DEPENDS([^)]*)\)", cmake)[1].split()
+    names = tree.with_suffix(".cc", ".hpp")
+    assert names and [name for name in names
+                      if not any(fnmatch.fnmatch(name, glob) for glob in globs)] == []
