@@ -16,7 +16,10 @@ struct PairProbe {
         add(static_cast<int>(pair.phase_), pair.active_, pair.busy_, pair.turns_, pair.addressed_,
             pair.held_, pair.followed_, pair.waiting_, pair.untold_, pair.telling_,
             pair.announcements_, !!pair.announceAt_, !!pair.decideAt_, pair.guards_.size(),
-            pair.journal_.has_value());
+            pair.preferred_, pair.journal_.has_value());
+        // Which of them comes first; one that is not set comes first, too.
+        add(pair.announceAt_ < pair.decideAt_, pair.announceAt_ < pair.lookAt_,
+            pair.decideAt_ < pair.lookAt_);
         for (const Side side : {Side::primary, Side::secondary})
             add(pair.health_[side].good(), now - pair.health_[side].since() < 1s,
                 std::min(pair.health_[side].failures(), 2u), pair.port_[side], pair.reach_[side],
@@ -24,8 +27,9 @@ struct PairProbe {
         for (const auto &[key, attempts] : pair.attempts_)
             add(key.text(), std::min(attempts.count, 3u), attempts.error.empty(),
                 now < attempts.next);
-        for (const int index : pair.woken_)
-            add(index);
+        for (const auto &indexes : {pair.woken_, pair.managed_})
+            for (const int index : indexes)
+                add(index);
         add(std::ranges::count_if(pair.moves_,
                                   [&](const Move &one) { return now - one.decided < 10s; }));
         for (const auto &[child, lane] : pair.lanes_) {
