@@ -46,7 +46,7 @@ class Wire
         if (bitsPerSecond == 0)
             return now;
         const std::chrono::nanoseconds time(bytes * 8 * nanosecondsPerSecond / bitsPerSecond);
-        sentAt_ = std::max(now - mostLate, sentAt_) + time;
+        sentAt_ = (sentAt_ < now - mostLate ? now : sentAt_) + time;
         busyUntil_ = sentAt_;
         return sentAt_;
     }
@@ -89,7 +89,8 @@ class Wire
 
   private:
     static constexpr std::size_t most = 1 << 20; // bytes
-    // By so much a caller may come late, and send as much as if he had not.
+    // By so much a caller may come late, and send as much as if he had not. One who comes later
+    // had nothing to send.
     static constexpr std::chrono::milliseconds mostLate{5};
     static constexpr std::uint64_t nanosecondsPerSecond = 1'000'000'000;
     static constexpr Time idle = Time::min();
