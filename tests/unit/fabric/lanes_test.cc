@@ -200,7 +200,7 @@ TEST_F(LanesTest, LongFramesDoNotOverfillAQueue)
     io::Bytes payload;
     for (int i = 0; i < 8; ++i)
         io::append(payload, packet(1, slowLid));
-    for (int i = 0; i < 2000; ++i) { // 10 s
+    for (int i = 0; i < 2000; ++i) {    // 10 s
         if (host.unacknowledged() == 0) // at most the rest of another is there
             host.sendFrame(payload, 8, now);
         run(1);
