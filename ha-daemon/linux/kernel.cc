@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include "ha-daemon/linux/kernel.hpp"
 
-#include "ha-daemon/linux/manager.hpp"
 #include "ha-daemon/linux/pieces.hpp"
 #include "ha-daemon/linux/route.hpp"
 #include "io/file.hpp"
 #include "netlink/ipoib_link.hpp"
+#include "netlink/manager.hpp"
 
 #include <linux/fib_rules.h>
 #include <linux/if.h>
@@ -125,7 +125,8 @@ Interface Kernel::describe(const Link &link) const
     out.enslaved = link.master && !vrf;
     out.vrf = vrf ? vrf->name : "";
     out.router = io::readLine("/proc/sys/net/ipv6/conf/" + link.name + "/forwarding") == "1";
-    out.manager = managerOf("/run", link.index);
+    if (const auto managers = netlink::managersOf("/run", link.index); !managers.empty())
+        out.manager = managers.front();
     out.hardware = link.address;
     const auto ipoib = netlink::readIpoibLink("/sys", link);
     out.pkey = ipoib.pkey.value_or(0);

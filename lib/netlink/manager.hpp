@@ -4,8 +4,9 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
-namespace openipoib::ha
+namespace openipoib::netlink
 {
 
 // Whether the text of NetworkManager's file of a device says that it is managed.
@@ -14,8 +15,8 @@ namespace openipoib::ha
 // Whether the text of systemd-networkd's file of a link says that it sets it up.
 [[nodiscard]] bool isNetworkds(std::string_view text);
 
-// "NetworkManager", "systemd-networkd"; "": neither says that it has this interface.
+// "NetworkManager", "systemd-networkd": those that say that they have this interface.
 // @run: where programs keep their state, /run
-[[nodiscard]] std::string managerOf(const std::string &run, int index);
+[[nodiscard]] std::vector<std::string> managersOf(const std::string &run, int index);
 
-} // namespace openipoib::ha
+} // namespace openipoib::netlink

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-#include "ha-daemon/linux/manager.hpp"
+#include "netlink/manager.hpp"
 
 #include "io/file.hpp"
 
 #include <algorithm>
 #include <array>
 
-namespace openipoib::ha
+namespace openipoib::netlink
 {
 
 namespace
@@ -41,15 +41,18 @@ bool isNetworkds(std::string_view text)
     return std::ranges::find(states, valueOf(text, "ADMIN_STATE")) != states.end();
 }
 
-std::string managerOf(const std::string &run, int index)
+std::vector<std::string> managersOf(const std::string &run, int index)
 {
     const std::string number = std::to_string(index);
     const auto read = [&](const std::string &folder) {
         return io::readFile(run + folder + number, longest).value_or("");
     };
+    std::vector<std::string> managers;
     if (isNetworkManagers(read("/NetworkManager/devices/")))
-        return "NetworkManager";
-    return isNetworkds(read("/systemd/netif/links/")) ? "systemd-networkd" : "";
+        managers.emplace_back("NetworkManager");
+    if (isNetworkds(read("/systemd/netif/links/")))
+        managers.emplace_back("systemd-networkd");
+    return managers;
 }
 
-} // namespace openipoib::ha
+} // namespace openipoib::netlink
