@@ -1,40 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-// Fields of MADs and their attributes, by libibmad's tables. The bytes given
-// are a whole attribute or MAD; the field's position in it is libibmad's.
+// What a node's agents answer with: attributes, their fields, statuses.
 #pragma once
 
-#include "io/bytes.hpp"
-
-#include <infiniband/mad.h>
+#include "ib/fields.hpp"
 
 #include <array>
 #include <cstdint>
-#include <span>
 
 namespace openipoib::fabric
 {
 
 using Attribute = std::array<std::uint8_t, IB_SMP_DATA_SIZE>;
 
-[[nodiscard]] inline std::uint32_t getField(io::View data, MAD_FIELDS field)
-{
-    return mad_get_field(const_cast<std::uint8_t *>(data.data()), 0, field);
-}
-
-[[nodiscard]] inline std::uint64_t getField64(io::View data, MAD_FIELDS field)
-{
-    return mad_get_field64(const_cast<std::uint8_t *>(data.data()), 0, field);
-}
-
-inline void setField(std::span<std::uint8_t> data, MAD_FIELDS field, std::uint32_t value)
-{
-    mad_set_field(data.data(), 0, field, value);
-}
-
-inline void setField64(std::span<std::uint8_t> data, MAD_FIELDS field, std::uint64_t value)
-{
-    mad_set_field64(data.data(), 0, field, value);
-}
+using ib::getField;
+using ib::getField64;
+using ib::setField;
+using ib::setField64;
 
 // The status of a response, IBA volume 1, 13.4.7.
 enum class MadStatus : std::uint16_t {

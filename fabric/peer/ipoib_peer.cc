@@ -81,7 +81,7 @@ std::expected<IpoibPeer::Datagram, PeerDrop> IpoibPeer::open(io::View packet,
     if ((headers.pkey & partition) != (Memberships::pkey & partition))
         return std::unexpected(PeerDrop::pkey);
     const auto deth = ib::Deth::parse(packet.subspan(headers.bthAt + ib::Bth::size));
-    const MemberRecord *broadcast = groups_.broadcast();
+    const ib::MemberRecord *broadcast = groups_.broadcast();
     if (broadcast == nullptr || deth->qkey != broadcast->qkey)
         return std::unexpected(PeerDrop::qkey);
     const bool hasGrh = headers.lrh.next == ib::LinkNext::grh;
@@ -149,7 +149,7 @@ void IpoibPeer::receive(io::View packet, const PacketHeaders &headers, Time now)
 
 void IpoibPeer::send(const PeerReply &reply, const PacketHeaders &asked, std::uint32_t qpn)
 {
-    const MemberRecord &broadcast = *groups_.broadcast();
+    const ib::MemberRecord &broadcast = *groups_.broadcast();
     const bool isIpv6 = reply.what == PeerAnswered::neighbour || reply.what == PeerAnswered::echo6;
     ib::PacketBuilder builder;
     builder.deth({.qkey = broadcast.qkey, .sourceQpn = reply.qpn})
@@ -160,7 +160,7 @@ void IpoibPeer::send(const PeerReply &reply, const PacketHeaders &asked, std::ui
     if (!reply.isToAll) {
         builder.lrh({.sl = asked.lrh.sl, .dlid = asked.lrh.slid, .slid = port_.lid})
             .bth({.qpn = qpn});
-    } else if (const MemberRecord *all = groups_.find(allNodesMgid())) {
+    } else if (const ib::MemberRecord *all = groups_.find(allNodesMgid())) {
         builder.lrh({.sl = all->sl, .dlid = all->mlid, .slid = port_.lid})
             .grh({.trafficClass = all->trafficClass,
                   .flowLabel = all->flowLabel,

@@ -59,7 +59,7 @@ bool Memberships::mayAsk(const ib::Gid &mgid, const Group &group) const
 std::vector<io::Bytes> Memberships::requests(Time now)
 {
     std::vector<io::Bytes> mads;
-    const MemberRecord *model = broadcast();
+    const ib::MemberRecord *model = broadcast();
     for (auto &[mgid, group] : groups_) {
         if (group.at > now || !mayAsk(mgid, group))
             continue;
@@ -68,11 +68,11 @@ std::vector<io::Bytes> Memberships::requests(Time now)
         group.at = now + group.wait;
         group.wait = std::min(group.wait * 2, longestWait);
         const bool isBroadcast = mgid == broadcastMgid();
-        MemberRecord wanted = isBroadcast ? MemberRecord{.pkey = pkey} : *model;
+        ib::MemberRecord wanted = isBroadcast ? ib::MemberRecord{.pkey = pkey} : *model;
         wanted.mgid = mgid;
         wanted.portGid = portGid_;
-        mads.push_back(wanted.request(isBroadcast ? MemberRecord::Wish::join
-                                                  : MemberRecord::Wish::joinOrCreate,
+        mads.push_back(wanted.request(isBroadcast ? ib::MemberRecord::Wish::join
+                                                  : ib::MemberRecord::Wish::joinOrCreate,
                                       group.transaction));
     }
     setDeadline();
@@ -81,7 +81,7 @@ std::vector<io::Bytes> Memberships::requests(Time now)
 
 bool Memberships::onAnswer(io::View mad)
 {
-    const auto answer = MemberAnswer::parse(mad);
+    const auto answer = ib::MemberAnswer::parse(mad);
     if (!answer || answer->transaction == 0)
         return false;
     const auto found = std::ranges::find_if(groups_, [&](const auto &entry) {
@@ -100,7 +100,7 @@ bool Memberships::onAnswer(io::View mad)
     return true;
 }
 
-const MemberRecord *Memberships::find(const ib::Gid &mgid) const
+const ib::MemberRecord *Memberships::find(const ib::Gid &mgid) const
 {
     const auto found = groups_.find(mgid);
     return found == groups_.end() || !found->second.record ? nullptr : &*found->second.record;

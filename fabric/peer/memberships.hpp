@@ -6,8 +6,8 @@
 // after 1, 2, 4 … 16 seconds.
 #pragma once
 
+#include "ib/member_record.hpp"
 #include "link/sender.hpp"
-#include "peer/member_record.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -39,8 +39,8 @@ class Memberships
     [[nodiscard]] Time deadline() const { return deadline_; }
 
     // nullptr if the group is not joined.
-    [[nodiscard]] const MemberRecord *find(const ib::Gid &mgid) const;
-    [[nodiscard]] const MemberRecord *broadcast() const { return find(broadcastMgid()); }
+    [[nodiscard]] const ib::MemberRecord *find(const ib::Gid &mgid) const;
+    [[nodiscard]] const ib::MemberRecord *broadcast() const { return find(broadcastMgid()); }
     [[nodiscard]] std::size_t joined() const;
     [[nodiscard]] std::size_t wanted() const { return groups_.size(); }
 
@@ -52,7 +52,7 @@ class Memberships
     static constexpr std::size_t mostAsked = 16; // at once
 
     struct Group {
-        std::optional<MemberRecord> record;
+        std::optional<ib::MemberRecord> record;
         bool isCurrent = false;        // the SA has said so since joinAll()
         std::uint64_t transaction = 0; // of the request that is under way; 0: none is
         Time at{};                     // of the next request

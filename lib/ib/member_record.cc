@@ -1,25 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-#include "peer/member_record.hpp"
+#include "ib/member_record.hpp"
 
 #include "ib/lrh.hpp"
-#include "ib/mad.hpp"
+#include "ib/sa.hpp"
 
 #include <algorithm>
 
-namespace openipoib::fabric
+namespace openipoib::ib
 {
 
 namespace
 {
 
-constexpr std::uint8_t classVersion = 2;
-constexpr std::uint16_t attribute = 0x38;
-constexpr std::size_t maskAt = 48;
-constexpr std::size_t recordAt = 56;
 constexpr std::uint8_t equals = 2 << 6; // selector of MTU and rate
 constexpr std::uint8_t fullMember = 1;
 
 // Bits of the component mask.
+constexpr std::uint64_t maskGroup = 1U << 0;
 constexpr std::uint64_t maskJoin = 1U << 0 | 1U << 1 | 1U << 7 | 1U << 16; // GIDs, P_Key, state
 constexpr std::uint64_t maskCreate = maskJoin | 1U << 2 |                  // Q_Key
                                      1U << 4 | 1U << 5 | 1U << 6 |         // MTU, traffic class
@@ -30,15 +27,11 @@ constexpr std::uint64_t maskCreate = maskJoin | 1U << 2 |                  // Q_
 
 io::Bytes MemberRecord::request(Wish wish, std::uint64_t transaction) const
 {
-    io::Bytes mad;
-    ib::Mad{.mgmtClass = ib::MgmtClass::subnAdm,
-            .classVersion = classVersion,
-            .method = ib::Method::set,
-            .transaction = transaction,
-            .attribute = attribute}
-        .appendTo(mad);
-    mad.resize(maskAt);
-    io::append<8>(mad, wish == Wish::join ? maskJoin : maskCreate);
+    io::Bytes mad = saRequest({.method = Method::set,
+                               .attribute = SaAttribute::memberRecord,
+                               .mask = wish == Wish::join ? maskJoin : maskCreate,
+                               .transaction = transaction});
+    mad.resize(saRecordAt);
     io::append(mad, mgid);
     io::append(mad, portGid);
     io::append<4>(mad, qkey);
@@ -50,21 +43,27 @@ io::Bytes MemberRecord::request(Wish wish, std::uint64_t transaction) const
     io::append<1>(mad, 0);
     io::append<4>(mad, std::uint32_t{sl} << 28 | flowLabel << 8 | hopLimit);
     io::append<1>(mad, fullMember);
-    mad.resize(ib::Mad::size);
+    mad.resize(Mad::size);
+    return mad;
+}
+
+io::Bytes MemberRecord::question(const Gid &mgid, std::uint64_t transaction)
+{
+    io::Bytes mad = saRequest(
+        {.attribute = SaAttribute::memberRecord, .mask = maskGroup, .transaction = transaction});
+    std::ranges::copy(mgid, mad.begin() + saRecordAt);
     return mad;
 }
 
 std::optional<MemberAnswer> MemberAnswer::parse(io::View mad)
 {
-    const auto header = ib::Mad::parse(mad);
-    if (!header || header->mgmtClass != ib::MgmtClass::subnAdm ||
-        header->classVersion != classVersion || header->method != ib::Method::getResp ||
-        header->attribute != attribute)
+    const auto header = saAnswer(mad, SaAttribute::memberRecord);
+    if (!header)
         return std::nullopt;
     MemberAnswer answer{.transaction = header->transaction, .record = std::nullopt};
     if (header->status != 0)
         return answer;
-    const io::View in = mad.subspan(recordAt);
+    const io::View in = mad.subspan(saRecordAt);
     MemberRecord record{.qkey = static_cast<std::uint32_t>(io::read<4>(in, 32)),
                         .mlid = static_cast<std::uint16_t>(io::read<2>(in, 36)),
                         .mtu = io::bits<std::uint8_t>(in[38], 0, 6),
@@ -77,11 +76,11 @@ std::optional<MemberAnswer> MemberAnswer::parse(io::View mad)
     std::ranges::copy(in.first(16), record.mgid.begin());
     std::ranges::copy(in.subspan(16, 16), record.portGid.begin());
     constexpr std::uint8_t leastMtu = 1, mostMtu = 5;
-    if (record.mtu < leastMtu || record.mtu > mostMtu || record.mlid < ib::firstMulticastLid ||
-        record.mlid == ib::permissiveLid)
+    if (record.mtu < leastMtu || record.mtu > mostMtu || record.mlid < firstMulticastLid ||
+        record.mlid == permissiveLid)
         return std::nullopt;
     answer.record = record;
     return answer;
 }
 
-} // namespace openipoib::fabric
+} // namespace openipoib::ib

@@ -10,12 +10,12 @@
 #include <expected>
 #include <optional>
 
-namespace openipoib::fabric
+namespace openipoib::ib
 {
 
 struct MemberRecord {
-    ib::Gid mgid{};
-    ib::Gid portGid{};
+    Gid mgid{};
+    Gid portGid{};
     std::uint32_t qkey = 0;
     std::uint16_t mlid = 0;
     std::uint8_t mtu = 0; // PortInfo's code
@@ -33,6 +33,8 @@ struct MemberRecord {
     // to be like if it does not exist.
     enum class Wish : std::uint8_t { join, joinOrCreate };
     [[nodiscard]] io::Bytes request(Wish wish, std::uint64_t transaction) const;
+    // The MAD that asks what the group is like, and joins nothing.
+    [[nodiscard]] static io::Bytes question(const Gid &mgid, std::uint64_t transaction);
 
     bool operator==(const MemberRecord &) const = default;
 };
@@ -46,4 +48,4 @@ struct MemberAnswer {
     [[nodiscard]] static std::optional<MemberAnswer> parse(io::View mad);
 };
 
-} // namespace openipoib::fabric
+} // namespace openipoib::ib
