@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 
 namespace openipoib::netlink
 {
@@ -38,6 +39,23 @@ io::Result<Data> get(int socket, const std::string &interface, std::uint32_t com
         return std::unexpected(done.error());
     return data;
 }
+
+// ethtool_gfeatures and ethtool_gstrings with room for more than any kernel has
+constexpr std::size_t mostFeatures = 256;
+constexpr std::size_t bitsOfBlock = 32;
+
+struct FeatureBlocks {
+    std::uint32_t cmd;
+    std::uint32_t size; // blocks
+    std::array<ethtool_get_features_block, mostFeatures / bitsOfBlock> blocks;
+};
+
+struct FeatureNames {
+    std::uint32_t cmd;
+    std::uint32_t set;
+    std::uint32_t count;
+    std::array<std::array<char, ETH_GSTRING_LEN>, mostFeatures> names;
+};
 
 } // namespace
 
@@ -72,6 +90,28 @@ io::Result<Moderation> Ethtool::moderation(const std::string &interface) const
         return std::unexpected(now.error());
     return Moderation{now->rx_coalesce_usecs, now->rx_max_coalesced_frames, now->tx_coalesce_usecs,
                       now->tx_max_coalesced_frames, now->use_adaptive_rx_coalesce != 0};
+}
+
+io::Result<std::vector<Feature>> Ethtool::features(const std::string &interface) const
+{
+    FeatureBlocks state{};
+    state.size = static_cast<std::uint32_t>(state.blocks.size());
+    if (const auto got = call(socket_.get(), interface, ETHTOOL_GFEATURES, state); !got)
+        return std::unexpected(got.error());
+    FeatureNames names{};
+    names.set = ETH_SS_FEATURES;
+    if (const auto got = call(socket_.get(), interface, ETHTOOL_GSTRINGS, names); !got)
+        return std::unexpected(got.error());
+    std::vector<Feature> features;
+    const std::size_t count = std::min<std::size_t>(names.count, state.size * bitsOfBlock);
+    for (std::size_t at = 0; at < std::min(count, mostFeatures); ++at) {
+        const auto &block = state.blocks[at / bitsOfBlock];
+        const std::uint32_t bit = std::uint32_t{1} << at % bitsOfBlock;
+        const auto &name = names.names[at];
+        features.push_back({std::string(name.begin(), std::ranges::find(name, '\0')),
+                            (block.available & bit) != 0, (block.active & bit) != 0});
+    }
+    return features;
 }
 
 io::Result<void> Ethtool::setRings(const std::string &interface, const Rings &rings) const

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-// What ethtool -g, -l and -c show and -G, -L and -C set, by interface name.
+// What ethtool -g, -l, -c and -k show and -G, -L and -C set, by interface name.
 #pragma once
 
 #include "io/error.hpp"
@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace openipoib::netlink
 {
@@ -31,6 +32,15 @@ struct Moderation {
     bool operator==(const Moderation &) const = default;
 };
 
+// What ethtool -k shows
+struct Feature {
+    std::string name;
+    bool available = false; // it can be switched on and off
+    bool active = false;
+
+    bool operator==(const Feature &) const = default;
+};
+
 // Errors of all: EOPNOTSUPP, the driver has none of it; ENODEV, there is no such
 // interface; EINVAL, the name is none; else what the driver says.
 class Ethtool
@@ -43,6 +53,7 @@ class Ethtool
     // Queues to transmit, or for both ways where the driver has no others
     [[nodiscard]] io::Result<std::uint32_t> queues(const std::string &interface) const;
     [[nodiscard]] io::Result<Moderation> moderation(const std::string &interface) const;
+    [[nodiscard]] io::Result<std::vector<Feature>> features(const std::string &interface) const;
 
     // What is not named is left as it is. Errors besides: EPERM.
     [[nodiscard]] io::Result<void> setRings(const std::string &interface, const Rings &rings) const;

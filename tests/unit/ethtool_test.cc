@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace openipoib::netlink
 {
 namespace
@@ -24,6 +26,18 @@ TEST(Ethtool, SaysWhatIsNotThere)
     EXPECT_EQ(code(ethtool->rings("no-such-device")), ENODEV);
     EXPECT_EQ(code(ethtool->rings("")), EINVAL);
     EXPECT_EQ(code(ethtool->rings("sixteencharacter")), EINVAL);
+}
+
+TEST(Ethtool, Features)
+{
+    const auto ethtool = Ethtool::open();
+    ASSERT_TRUE(ethtool) << ethtool.error().text();
+    const auto features = ethtool->features("lo");
+    ASSERT_TRUE(features) << features.error().text();
+    const auto loopback = std::ranges::find(*features, "loopback", &Feature::name);
+    ASSERT_NE(loopback, features->end());
+    EXPECT_EQ(*loopback, (Feature{"loopback", false, true})) << "it is that, and cannot be else";
+    EXPECT_EQ(code(ethtool->features("no-such-device")), ENODEV);
 }
 
 } // namespace
