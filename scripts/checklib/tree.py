@@ -15,7 +15,7 @@ SPDX = "SPDX-License-Identifier: GPL-2.0-only OR MIT"
 NO_SPDX_LINE = ("LICENSES/", ".reuse/", "CHANGELOG.md", "VERSION",
                 ".gitignore", ".editorconfig", "debian/changelog", "debian/copyright",
                 "debian/source/format", "docs/man/", "docs/ipoib-ha.schema.json",
-                "docs/ipoib-ha-monitor.schema.json")
+                "docs/ipoib-ha-monitor.schema.json", "docs/openib-diagnose.schema.json")
 
 
 @cache

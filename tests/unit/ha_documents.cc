@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 // Documents as the daemon answers them, of pairs in as many states as there are members to see:
 // one a line, {"name": ..., "document": ...}. With the argument monitor, what it says to those who
-// listen; with metrics, the page of each document instead of the document. For check-ha-schema and
+// listen; with metrics, the page of each document instead of the document. For check-schema and
 // check-ha-metrics.
 #include "ha-daemon/document.hpp"
 #include "ha-daemon/metrics.hpp"

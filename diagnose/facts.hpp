@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// What was found of a machine's IPoIB interfaces and of all below them. Plain data: where a thing
+// could not be looked at, it is nullopt or Reply::unasked, and Facts::unseen says why.
+#pragma once
+
+#include "conf/openib/state.hpp"
+#include "ib/member_record.hpp"
+#include "ib/sa.hpp"
+#include "netlink/address.hpp"
+#include "netlink/bond.hpp"
+#include "netlink/ethtool.hpp"
+#include "netlink/link.hpp"
+#include "netlink/neighbour.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace openipoib::diagnose
+{
+
+// What became of a question to the fabric.
+enum class Reply : std::uint8_t { unasked, answered, refused, silent };
+
+struct Answer {
+    Reply reply = Reply::unasked;
+    std::uint16_t status = 0; // of the MAD, where it was refused
+};
+
+// Which of two times counters are read at.
+enum class Sample : std::uint8_t { before, after };
+
+// The same counters at two times.
+struct Counted {
+    std::map<std::string, std::uint64_t, std::less<>> before;
+    std::map<std::string, std::uint64_t, std::less<>> after;
+
+    [[nodiscard]] std::uint64_t grown(std::string_view name) const
+    {
+        const auto old = before.find(name);
+        const auto now = after.find(name);
+        return old != before.end() && now != after.end() && now->second > old->second
+                   ? now->second - old->second
+                   : 0;
+    }
+    [[nodiscard]] std::uint64_t now(std::string_view name) const
+    {
+        const auto found = after.find(name);
+        return found == after.end() ? 0 : found->second;
+    }
+};
+
+// What PortInfo says besides what sysfs does; numbers as they are there.
+struct PortInfo {
+    unsigned lid = 0;
+    std::uint64_t mkey = 0;
+    std::uint16_t mkeyViolations = 0;
+    unsigned widthEnabled = 0; // a bit for 1x, 4x, 8x, 12x, 2x
+    unsigned widthActive = 0;
+    unsigned speedEnabled = 0; // a bit for SDR, DDR, QDR
+    unsigned speedActive = 0;
+};
+
+// The other end of a port's cable.
+struct FarEnd {
+    std::string description; // "sw1 port 3"
+    std::optional<PortInfo> info;
+    Counted counters; // by the names that sysfs gives them
+};
+
+struct SubnetManager {
+    Answer administration; // its SA, asked for its ClassPortInfo
+    std::optional<std::uint64_t> guid;
+};
+
+struct Port {
+    std::string hca;
+    openib::Port shown; // by sysfs
+    unsigned smLid = 0;
+    std::vector<std::uint16_t> pkeys; // its table, without empty places
+    std::optional<unsigned> mtu;      // active, bytes
+    Answer asked;                     // for its own PortInfo
+    std::optional<PortInfo> info;
+    SubnetManager manager;
+    // Whose LID the port's LID is, as the SA has it
+    std::optional<ib::NodeRecord> lidOwner;
+    std::optional<FarEnd> far;
+    Counted counters; // sysfs: symbol_error ...
+
+    [[nodiscard]] std::string name() const; // "mlx5_0 port 1"
+    [[nodiscard]] bool isInfiniband() const { return shown.layer == "InfiniBand"; }
+    [[nodiscard]] bool isActive() const { return shown.state == "ACTIVE"; }
+};
+
+struct Group {
+    Answer asked;
+    std::optional<ib::MemberRecord> record;
+
+    [[nodiscard]] bool isMissing() const
+    {
+        return asked.reply == Reply::refused && asked.status == ib::saNoRecords;
+    }
+};
+
+// What RDMA CM makes of an address of an interface.
+struct Binding {
+    std::string address;
+    int error = 0;      // errno
+    std::string device; // that it leads to; "": none
+};
+
+struct Interface {
+    netlink::Link link;
+    std::optional<std::uint16_t> pkey;
+    std::optional<bool> connected; // nullopt: the driver has no modes
+    std::string parent;            // of a child
+    std::string hca;               // "": it is not known
+    unsigned port = 0;
+    std::vector<std::string> managers; // programs that set it up
+    std::string master;                // bond, VRF or bridge that it is in
+    std::string masterKind;
+    std::vector<netlink::Address> addresses;
+    unsigned arpIgnore = 0; // of all and of this one, whichever is more
+    unsigned arpFilter = 0;
+    bool ipv6Disabled = false;
+    Group broadcast;
+    Group allNodes;                      // of IPv6
+    std::vector<std::string> duplicates; // addresses that another host answers for
+    std::vector<Binding> bindings;
+    std::optional<std::uint32_t> queues; // to transmit
+    std::vector<netlink::Feature> features;
+    Counted statistics; // /sys/class/net/ib0/statistics, and "tx_timeout"
+
+    [[nodiscard]] const std::string &name() const { return link.name; }
+    [[nodiscard]] bool isIn(std::string_view kind) const { return masterKind == kind; }
+};
+
+// The neighbour table of a family, and its limit.
+struct NeighbourTable {
+    std::string family; // "ipv4", "ipv6"
+    std::size_t entries = 0;
+    std::uint64_t most = 0; // gc_thresh3
+    Counted counters;       // table_fulls
+};
+
+// A rule of nftables that drops what an interface sends or receives.
+struct Drop {
+    std::string interface; // "": of all
+    std::string address;   // of a peer's; "": all
+    std::string chain;     // "inet filter input"
+};
+
+// How far the way to a peer goes.
+struct Peer {
+    std::string address{};
+    std::string interface {
+    }; // that the route leads to; "": there is no route
+    std::optional<netlink::Neighbour> neighbour{};
+    Answer pathAsked{};
+    std::optional<ib::PathRecord> path{};
+    std::optional<bool> small{}; // whether a short packet is answered
+    std::optional<bool> large{}; // one as long as the interface sends
+    std::size_t largeBytes = 0;  // of it, IP header and all
+    std::optional<int> cm{};     // errno of RDMA CM's way there, 0: it is there
+};
+
+struct Unseen {
+    std::string what;
+    std::string why;
+
+    bool operator==(const Unseen &) const = default;
+};
+
+struct Facts {
+    openib::State state;
+    std::vector<openib::Stale> stale;       // modules that are loaded, though others are installed
+    bool isOurs = false;                    // the ib_ipoib that is loaded
+    std::pair<unsigned, unsigned> kernel{}; // 6, 1
+    unsigned processors = 1;
+    std::string broken;                 // openib.conf, if it has an error
+    bool wantsHa = false;               // openib.conf asks for ipoib-ha
+    std::vector<std::string> wantBonds; // and for these bonds
+    std::string wanted;                 // the interface asked about; "": all
+    std::string elsewhere;              // the network namespace that has it
+    std::vector<Port> ports;
+    std::vector<Interface> interfaces;
+    std::vector<netlink::Link> others;            // other interfaces
+    std::vector<netlink::Address> otherAddresses; // theirs
+    std::map<std::string, netlink::Bond> bonds;
+    std::vector<NeighbourTable> tables;
+    std::vector<netlink::Neighbour> neighbours; // of the interfaces
+    std::vector<Drop> drops;
+    std::optional<Peer> peer;
+    std::vector<Unseen> unseen;
+
+    [[nodiscard]] const Port *portOf(const Interface &interface) const;
+    [[nodiscard]] const Interface *interface(std::string_view name) const;
+};
+
+} // namespace openipoib::diagnose

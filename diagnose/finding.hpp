@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// What is wrong, or worth knowing.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace openipoib::diagnose
+{
+
+enum class Severity {
+    wrong, // something does not work, or will not
+    note,  // it works, and could do so better or otherwise
+};
+
+struct Finding {
+    std::string_view rule{}; // its name
+    Severity severity = Severity::wrong;
+    std::string on{};   // interface, port, adapter ...
+    std::string what{}; // is wrong
+    std::string why{};  // how that comes about, or what follows from it
+    std::string cure{};
+};
+
+class Findings
+{
+  public:
+    void add(Finding finding) { all_.push_back(std::move(finding)); }
+    // Whether something is known to be wrong with it already: what is but a consequence of that
+    // need not be said.
+    [[nodiscard]] bool isWrong(std::string_view on) const
+    {
+        for (const auto &one : all_)
+            if (one.on == on && one.severity == Severity::wrong)
+                return true;
+        return false;
+    }
+    [[nodiscard]] bool has(std::string_view rule, std::string_view on) const
+    {
+        for (const auto &one : all_)
+            if (one.rule == rule && one.on == on)
+                return true;
+        return false;
+    }
+    [[nodiscard]] bool hasWrong() const
+    {
+        for (const auto &one : all_)
+            if (one.severity == Severity::wrong)
+                return true;
+        return false;
+    }
+    [[nodiscard]] const std::vector<Finding> &all() const { return all_; }
+
+  private:
+    std::vector<Finding> all_;
+};
+
+} // namespace openipoib::diagnose

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// IP addresses, ARP and the tables of neighbours, and RDMA CM, which goes by addresses.
+#include "diagnose/rules.hpp"
+#include "diagnose/text.hpp"
+
+#include <fmt/format.h>
+#include <linux/if_addr.h>
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+
+namespace openipoib::diagnose
+{
+
+namespace
+{
+
+// Not of the whole network
+bool isNarrow(const netlink::Address &address)
+{
+    return address.scope == RT_SCOPE_LINK || address.scope == RT_SCOPE_HOST;
+}
+
+// Whether ipoib-ha may have given its addresses to another interface
+bool isKeptByHa(const Facts &facts, const Interface &interface)
+{
+    if (!facts.state.haRunning)
+        return false;
+    if (!facts.state.haPairs)
+        return true;
+    // "ib0+ib1:ib2"
+    return std::ranges::any_of(*facts.state.haPairs, [&](std::string pair) {
+        std::ranges::replace(pair, '+', ':');
+        return (":" + pair + ":").find(":" + interface.name() + ":") != std::string::npos;
+    });
+}
+
+void noAddress(const Facts &facts, Findings &findings)
+{
+    for (const auto &interface : facts.interfaces) {
+        const bool hasAddress =
+            std::ranges::any_of(interface.addresses,
+                                [](const netlink::Address &address) { return !isNarrow(address); });
+        if (!interface.link.isRunning() || hasAddress || interface.isIn("bond") ||
+            interface.isIn("bridge") || isKeptByHa(facts, interface))
+            continue;
+        findings.add(
+            {.rule = "no-address",
+             .on = interface.name(),
+             .what = "it has no IP address",
+             .why = "it works, and nobody has given it one",
+             .cure = fmt::format("ip address add ADDRESS/LENGTH dev {}, or what manages it",
+                                 interface.name())});
+    }
+}
+
+void addressFailed(const Facts &facts, Findings &findings)
+{
+    for (const auto &interface : facts.interfaces)
+        for (const auto &address : interface.addresses)
+            if (address.flags & IFA_F_DADFAILED)
+                findings.add(
+                    {.rule = "address-duplicate",
+                     .on = interface.name(),
+                     .what = fmt::format("another host has its address {}", address.text()),
+                     .why = "duplicate address detection has found that, and the kernel "
+                            "does not use the address",
+                     .cure = "give one of both another address, and set this one once more"});
+}
+
+bool isSameNetwork(const netlink::Address &one, const netlink::Address &other)
+{
+    if (one.family != other.family || one.prefix != other.prefix || isNarrow(one) ||
+        isNarrow(other))
+        return false;
+    const std::size_t whole = one.prefix / 8U;
+    const unsigned rest = one.prefix % 8U;
+    if (!std::ranges::equal(io::View(one.local).first(whole), io::View(other.local).first(whole)))
+        return false;
+    return rest == 0 || one.local[whole] >> (8U - rest) == other.local[whole] >> (8U - rest);
+}
+
+const netlink::Link *otherLink(const Facts &facts, int index)
+{
+    const auto found = std::ranges::find(facts.others, index, &netlink::Link::index);
+    return found == facts.others.end() ? nullptr : &*found;
+}
+
+// RDMA CM and the routes go by addresses.
+void addressElsewhere(const Facts &facts, Findings &findings)
+{
+    for (const auto &interface : facts.interfaces)
+        for (const auto &address : interface.addresses)
+            for (const auto &other : facts.otherAddresses) {
+                const netlink::Link *link = otherLink(facts, other.index);
+                const bool isSame = address.local == other.local && !isNarrow(address);
+                if (!link || link->name == interface.master ||
+                    findings.has("address-elsewhere", interface.name()) ||
+                    (!isSame && !(isSameNetwork(address, other) && link->isUp())))
+                    continue;
+                findings.add(
+                    {.rule = "address-elsewhere",
+                     .on = interface.name(),
+                     .what = fmt::format("{} has {} {}, too", link->name,
+                                         isSame ? "its address" : "an address of its subnet,",
+                                         isSame ? address.text() : other.text()),
+                     .why = "routes and RDMA CM go by addresses, and may take the wrong "
+                            "one of both",
+                     .cure = fmt::format("an IP subnet for each: ip address del {} dev {}",
+                                         other.text(), link->name)});
+            }
+}
+
+bool isOnOneLink(const Facts &facts, const Interface &one, const Interface &other)
+{
+    const Port *port = facts.portOf(one);
+    const Port *second = facts.portOf(other);
+    if (!port || !second || one.link.broadcast != other.link.broadcast)
+        return false;
+    if (port == second)
+        return true;
+    const auto &guid = port->manager.guid;
+    // Two subnets may have one prefix, and the same LIDs.
+    return guid && second->manager.guid && *guid == *second->manager.guid &&
+           port->shown.lid != second->shown.lid;
+}
+
+bool hasIpv4(const Interface &interface)
+{
+    return interface.link.isRunning() &&
+           std::ranges::any_of(interface.addresses, [](const netlink::Address &address) {
+               return address.family == AF_INET;
+           });
+}
+
+void arpFlux(const Facts &facts, Findings &findings)
+{
+    for (auto one = facts.interfaces.begin(); one != facts.interfaces.end(); ++one)
+        for (auto other = std::next(one); other != facts.interfaces.end(); ++other) {
+            const auto answersForBoth = [](const Interface &interface) {
+                return interface.arpIgnore == 0 && interface.arpFilter == 0;
+            };
+            if (!hasIpv4(*one) || !hasIpv4(*other) || !isOnOneLink(facts, *one, *other) ||
+                (!answersForBoth(*one) && !answersForBoth(*other)))
+                continue;
+            findings.add({.rule = "arp-flux",
+                          .on = one->name(),
+                          .what = fmt::format("it and {} answer ARP for each other's addresses",
+                                              other->name()),
+                          .why = "both are in one partition, and arp_ignore and arp_filter are 0: "
+                                 "peers may send to the wrong one",
+                          .cure = "sysctl -w net.ipv4.conf.all.arp_ignore=1 "
+                                  "net.ipv4.conf.all.arp_announce=2"});
+        }
+}
+
+void addressAnswered(const Facts &facts, Findings &findings)
+{
+    for (const auto &interface : facts.interfaces)
+        for (const auto &address : interface.duplicates)
+            if (!findings.has("arp-flux", interface.name()))
+                findings.add({.rule = "address-duplicate",
+                              .on = interface.name(),
+                              .what = fmt::format("another host has its address {}", address),
+                              .why = "it was asked for by ARP, and somebody else has answered",
+                              .cure = "find it (arping -I and the address shows its hardware "
+                                      "address), and give one of both another address"});
+}
+
+void neighbourLimit(const Facts &facts, Findings &findings)
+{
+    for (const auto &table : facts.tables) {
+        const auto refused = table.counters.grown("table_fulls");
+        const bool isFull = table.most > 0 && table.entries * 10 >= table.most * 9;
+        if (!isFull && refused == 0)
+            continue;
+        findings.add(
+            {.rule = "neighbour-limit",
+             .on = table.family,
+             .what = fmt::format("the table of neighbours is full: {} entries, gc_thresh3 "
+                                 "is {}",
+                                 table.entries, table.most),
+             .why = "for what does not fit, packets are dropped (\"neighbour table "
+                    "overflow\" in the kernel's log)",
+             .cure = fmt::format("sysctl -w net.{0}.neigh.default.gc_thresh3={1} "
+                                 "net.{0}.neigh.default.gc_thresh2={2}",
+                                 table.family, std::max<std::uint64_t>(8192, table.most * 4),
+                                 std::max<std::uint64_t>(4096, table.most * 2))});
+    }
+}
+
+void vrf(const Facts &facts, Findings &findings)
+{
+    constexpr std::pair<unsigned, unsigned> mended{6, 18};
+    for (const auto &interface : facts.interfaces) {
+        if (!interface.isIn("vrf"))
+            continue;
+        const bool isRefused = !facts.isOurs && facts.kernel < mended;
+        findings.add({.rule = "vrf",
+                      .severity = isRefused ? Severity::wrong : Severity::note,
+                      .on = interface.name(),
+                      .what = fmt::format("it is in the VRF {}{}", interface.master,
+                                          isRefused ? ", where RDMA CM does not find it" : ""),
+                      .why = isRefused ? "the ib_ipoib of kernels before 6.18 does not look into "
+                                         "the tables of VRFs"
+                                       : "programs outside of the VRF do not reach its peers",
+                      .cure = isRefused
+                                  ? fmt::format("openipoib-dkms, a newer kernel, or ip link set {} "
+                                                "nomaster",
+                                                interface.name())
+                                  : fmt::format("ip vrf exec {} PROGRAM", interface.master)});
+    }
+}
+
+void rdmaCm(const Facts &facts, Findings &findings)
+{
+    for (const auto &interface : facts.interfaces)
+        for (const auto &binding : interface.bindings) {
+            const bool isElsewhere =
+                binding.error == 0 && !interface.hca.empty() && binding.device != interface.hca;
+            if ((binding.error == 0 && !isElsewhere) || findings.isWrong(interface.name()))
+                continue;
+            findings.add(
+                {.rule = "rdma-cm",
+                 .on = interface.name(),
+                 .what = fmt::format("RDMA CM does not find it by its address {}", binding.address),
+                 .why = isElsewhere
+                            ? fmt::format("it finds {}, and not {}",
+                                          binding.device.empty() ? "no adapter" : binding.device,
+                                          interface.hca)
+                            : fmt::format("to bind to it: {}", errorText(binding.error)),
+                 .cure = "has another interface this address? Are interface and RDMA "
+                         "device in one network namespace (rdma system show)?"});
+        }
+}
+
+constexpr std::array rules{
+    Rule{"no-address", noAddress},
+    Rule{"address-elsewhere", addressElsewhere},
+    Rule{"arp-flux", arpFlux},
+    Rule{"address-failed", addressFailed},
+    Rule{"address-duplicate", addressAnswered},
+    Rule{"neighbour-limit", neighbourLimit},
+    Rule{"vrf", vrf},
+    Rule{"rdma-cm", rdmaCm},
+};
+
+} // namespace
+
+std::span<const Rule> addressRules()
+{
+    return rules;
+}
+
+} // namespace openipoib::diagnose

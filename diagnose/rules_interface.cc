@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// Interfaces: who sets them up, whether they are up, and what drops their packets.
+#include "diagnose/rules.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+namespace openipoib::diagnose
+{
+
+namespace
+{
+
+constexpr std::uint8_t activeBackup = 1;
+
+void managers(const Facts &facts, Findings &findings)
+{
+    for (const auto &interface : facts.interfaces)
+        if (interface.managers.size() > 1)
+            findings.add({.rule = "two-managers",
+                          .on = interface.name(),
+                          .what = fmt::format("{} manage it at the same time",
+                                              fmt::join(interface.managers, " and ")),
+                          .why = "each takes away what the other one sets",
+                          .cure = fmt::format("leave it to one of them: \"Unmanaged=yes\" in a "
+                                              ".network file of systemd-networkd, "
+                                              "unmanaged-devices=interface-name:{0} for "
+                                              "NetworkManager, no \"iface {0}\" for ifupdown",
+                                              interface.name())});
+}
+
+void down(const Facts &facts, Findings &findings)
+{
+    for (const auto &interface : facts.interfaces) {
+        if (interface.link.isUp())
+            continue;
+        const Interface *parent = facts.interface(interface.parent);
+        const std::string &which =
+            parent && !parent->link.isUp() ? parent->name() : interface.name();
+        findings.add({.rule = "down",
+                      .on = interface.name(),
+                      .what = "it is down",
+                      .why = which == interface.name() ? "somebody has set it down, or nobody up"
+                                                       : fmt::format("so is {}, its parent", which),
+                      .cure = fmt::format("ip link set {} up", which)});
+    }
+}
+
+void highAvailability(const Facts &facts, Findings &findings)
+{
+    if (facts.wantsHa && !facts.state.haRunning)
+        findings.add({.rule = "ha-dead",
+                      .on = "ipoib-ha",
+                      .what = "it does not run",
+                      .why = "openib.conf has IPOIBHA_ENABLE=yes; a port that fails takes its "
+                             "addresses with it",
+                      .cure = "systemctl restart ipoib-ha, or openib start; its last words are in "
+                              "the journal"});
+}
+
+void bondMode(const Facts &facts, Findings &findings)
+{
+    for (const auto &[name, bond] : facts.bonds) {
+        const bool hasSlave = std::ranges::any_of(
+            facts.interfaces, [&](const Interface &interface) { return interface.master == name; });
+        const bool isWanted = std::ranges::find(facts.wantBonds, name) != facts.wantBonds.end();
+        // The kernel refuses IPoIB slaves of others.
+        if (bond.mode != activeBackup && (hasSlave || isWanted))
+            findings.add({.rule = "bond-mode",
+                          .on = name,
+                          .what = fmt::format("its mode is {}, and not active-backup", bond.mode),
+                          .why = "IPoIB interfaces can be in bonds of that mode alone",
+                          .cure = fmt::format("ip link delete {0}, and make it with ib-bond, or "
+                                              "with ip link add {0} type bond mode active-backup "
+                                              "miimon 100",
+                                              name)});
+        else if (hasSlave && bond.miimon == 0 && bond.arpInterval == 0)
+            findings.add({.rule = "bond-monitor",
+                          .on = name,
+                          .what = "nothing tells it that a slave has failed",
+                          .why = "miimon and arp_interval are 0",
+                          .cure = fmt::format("ip link set {} type bond miimon 100", name)});
+        else if (hasSlave && bond.active == 0)
+            findings.add(
+                {.rule = "bond-inactive",
+                 .on = name,
+                 .what = "none of its slaves is active",
+                 .why = "none has a carrier, or the bond is down",
+                 .cure = fmt::format("ip link set {} up; see what is said of its slaves", name)});
+    }
+}
+
+void stalls(const Facts &facts, Findings &findings)
+{
+    for (const auto &interface : facts.interfaces)
+        if (const auto stalled = interface.statistics.now("tx_timeout"); stalled > 0)
+            findings.add({.rule = "stalls",
+                          .on = interface.name(),
+                          .what = fmt::format("its transmit queues have stalled {} times", stalled),
+                          .why = "the adapter did not tell in time that packets were sent; the "
+                                 "kernel's log says what was outstanding",
+                          .cure = "look at the adapter's firmware and its interrupts "
+                                  "(/proc/interrupts); if it goes on, load its driver again"});
+}
+
+void drops(const Facts &facts, Findings &findings)
+{
+    constexpr std::array<std::string_view, 5> names{"tx_dropped", "tx_errors", "rx_errors",
+                                                    "rx_missed_errors", "rx_over_errors"};
+    for (const auto &interface : facts.interfaces)
+        for (const auto name : names)
+            if (const auto by = interface.statistics.grown(name);
+                by > 0 && !findings.isWrong(interface.name()))
+                findings.add(
+                    {.rule = "packets-dropped",
+                     .on = interface.name(),
+                     .what = "it drops packets",
+                     .why = fmt::format("while this was looked at, {} has grown by {}", name, by),
+                     .cure = "ethtool -S says more, and perf trace -e skb:kfree_skb the "
+                             "reason of each"});
+}
+
+void firewall(const Facts &facts, Findings &findings)
+{
+    for (const auto &drop : facts.drops)
+        for (const auto &interface : facts.interfaces) {
+            const bool isPeers = facts.peer && facts.peer->address == drop.address;
+            if ((!drop.interface.empty() && drop.interface != interface.name()) ||
+                (!drop.address.empty() && !isPeers) || findings.has("firewall", interface.name()))
+                continue;
+            findings.add(
+                {.rule = "firewall",
+                 .on = interface.name(),
+                 .what = fmt::format("a firewall drops its packets{}",
+                                     isPeers ? " from or to " + drop.address : ""),
+                 .why = fmt::format("a rule of the chain \"{}\" drops them all", drop.chain),
+                 .cure = fmt::format("nft -a list ruleset shows the rule and its handle; nft "
+                                     "delete rule {} handle N",
+                                     drop.chain)});
+        }
+}
+
+constexpr std::array rules{
+    Rule{"two-managers", managers}, Rule{"down", down},     Rule{"ha-dead", highAvailability},
+    Rule{"bond-mode", bondMode},    Rule{"stalls", stalls}, Rule{"packets-dropped", drops},
+    Rule{"firewall", firewall},
+};
+
+} // namespace
+
+std::span<const Rule> interfaceRules()
+{
+    return rules;
+}
+
+} // namespace openipoib::diagnose

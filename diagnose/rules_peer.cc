@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// The way to one peer, step by step.
+#include "diagnose/walk.hpp"
+
+#include "diagnose/rules.hpp"
+#include "diagnose/text.hpp"
+
+#include <fmt/format.h>
+#include <linux/neighbour.h>
+
+#include <algorithm>
+#include <array>
+
+namespace openipoib::diagnose
+{
+
+namespace
+{
+
+constexpr std::size_t hardwareBytes = 20;
+constexpr std::size_t gidAt = 4;
+constexpr std::uint8_t takesConnections = 0x80;
+
+Step route(const Facts &facts, const Peer &peer)
+{
+    Step step{.name = "route"};
+    if (peer.interface.empty()) {
+        step.fails("there is no route to it", "an interface with an address of its subnet, or ip "
+                                              "route add; from within a VRF: ip vrf exec");
+    } else if (!facts.interface(peer.interface)) {
+        step.fails(
+            fmt::format("packets go by {}, which is not the IPoIB interface", peer.interface),
+            "a more specific route by that interface, or another address for one of both "
+            "subnets");
+    } else {
+        step.passes("by " + peer.interface);
+    }
+    return step;
+}
+
+Step neighbour(const Peer &peer)
+{
+    Step step{.name = "neighbour"};
+    const bool isKnown = peer.neighbour &&
+                         !(peer.neighbour->state & (NUD_FAILED | NUD_INCOMPLETE)) &&
+                         !peer.neighbour->hardware.empty();
+    if (!peer.neighbour && peer.small.value_or(false))
+        step.passes("answers");
+    else if (!isKnown)
+        step.fails("it does not answer ARP or neighbour discovery",
+                   "is the host up, is it in the same partition, and has it this address? ip "
+                   "neigh, and openib diagnose there");
+    else
+        step.passes("known");
+    return step;
+}
+
+Step hardware(const Facts &facts, const Peer &peer)
+{
+    Step step{.name = "hardware address"};
+    if (!peer.neighbour)
+        return step;
+    const io::View address = peer.neighbour->hardware;
+    const Interface *interface = facts.interface(peer.interface);
+    if (address.size() != hardwareBytes) {
+        step.fails("its hardware address is none of IPoIB", "ip neigh del, and see who has set it");
+        return step;
+    }
+    const io::View gid = address.subspan(gidAt);
+    const io::Bytes own = interface ? interface->link.gid() : io::Bytes{};
+    constexpr std::size_t prefixBytes = 8;
+    if (!own.empty() && !std::equal(own.begin(), own.begin() + prefixBytes, gid.begin()))
+        step.fails(fmt::format("its GID {} has another subnet prefix than ours", gidText(gid)),
+                   "ip neigh flush; one subnet_prefix for all subnet managers");
+    else
+        step.passes(gidText(gid));
+    return step;
+}
+
+Step path(const Peer &peer)
+{
+    Step step{.name = "path record"};
+    if (peer.pathAsked.reply == Reply::silent)
+        step.fails("the subnet manager does not answer when asked for the path",
+                   "start a subnet manager");
+    else if (peer.pathAsked.reply == Reply::refused)
+        step.fails("the subnet manager knows no path to it",
+                   "is the peer's port ACTIVE, and in this partition? ip neigh flush, if its GID "
+                   "is an old one");
+    else if (peer.path)
+        step.passes(fmt::format("LID {}, MTU {}, {}", peer.path->dlid, mtuOf(peer.path->mtu),
+                                rateText(rateOf(peer.path->rate))));
+    return step;
+}
+
+Step mode(const Facts &facts, const Peer &peer)
+{
+    Step step{.name = "connection"};
+    const Interface *interface = facts.interface(peer.interface);
+    if (!interface || !peer.neighbour || peer.neighbour->hardware.empty())
+        return step;
+    if (!interface->connected.value_or(false))
+        step.passes("none: this interface is in datagram mode");
+    else if (!(peer.neighbour->hardware.front() & takesConnections))
+        step.passes("none: the peer takes no connections, so that datagrams go there");
+    else
+        step.passes("connected mode");
+    return step;
+}
+
+Step datagram(const Peer &peer)
+{
+    Step step{.name = "short packets"};
+    if (!peer.small)
+        return step;
+    if (*peer.small)
+        step.passes("answered");
+    else
+        step.fails("short packets are not answered",
+                   "has the peer a way back (its routes, its neighbours), and does a firewall "
+                   "there drop them? openib diagnose there");
+    return step;
+}
+
+Step longPackets(const Peer &peer)
+{
+    Step step{.name = "long packets"};
+    if (!peer.large)
+        return step;
+    if (*peer.large)
+        step.passes(fmt::format("{} octets are answered", peer.largeBytes));
+    else
+        step.fails(
+            fmt::format("packets of {} octets are not answered, short ones are", peer.largeBytes),
+            "one MTU for both hosts: compare ip link show of both; a peer in the other mode "
+            "says so by ICMP, which a firewall may drop");
+    return step;
+}
+
+Step connectionManager(const Peer &peer)
+{
+    Step step{.name = "RDMA CM"};
+    if (!peer.cm)
+        return step;
+    if (*peer.cm == 0)
+        step.passes("finds it");
+    else
+        step.fails(fmt::format("RDMA CM does not get there: {}", errorText(*peer.cm)),
+                   "is rdma_cm's device that of the interface (rdma link), and in the same network "
+                   "namespace?");
+    return step;
+}
+
+// The first step that fails
+void peerFails(const Facts &facts, Findings &findings)
+{
+    if (!facts.peer)
+        return;
+    for (const auto &step : walk(facts))
+        if (step.result == StepResult::failed) {
+            findings.add({.rule = "peer",
+                          .on = facts.peer->address,
+                          .what = step.text,
+                          .why = fmt::format("the way to it ends at the step \"{}\"", step.name),
+                          .cure = step.cure});
+            return;
+        }
+}
+
+constexpr std::array rules{Rule{"peer", peerFails}};
+
+} // namespace
+
+std::vector<Step> walk(const Facts &facts)
+{
+    if (!facts.peer)
+        return {};
+    const Peer &peer = *facts.peer;
+    std::vector<Step> steps{route(facts, peer), neighbour(peer),        hardware(facts, peer),
+                            path(peer),         mode(facts, peer),      datagram(peer),
+                            longPackets(peer),  connectionManager(peer)};
+    bool isOver = false;
+    for (auto &step : steps) {
+        if (isOver)
+            step = {.name = step.name};
+        isOver = isOver || step.result == StepResult::failed;
+    }
+    return steps;
+}
+
+std::span<const Rule> peerRules()
+{
+    return rules;
+}
+
+} // namespace openipoib::diagnose

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// What works, and could be faster. Notes only.
+#include "diagnose/rules.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+namespace openipoib::diagnose
+{
+
+namespace
+{
+
+// An interface that the adapter accelerates takes no connections, and this driver says so in its
+// hardware address.
+void accelerated(const Facts &facts, Findings &findings)
+{
+    constexpr std::uint8_t takesConnections = 0x80;
+    for (const auto &interface : facts.interfaces) {
+        const auto &address = interface.link.address;
+        if (!facts.isOurs || address.empty() || (address.front() & takesConnections) ||
+            !interface.connected)
+            continue;
+        findings.add({.rule = "accelerated",
+                      .severity = Severity::note,
+                      .on = interface.name(),
+                      .what = "it has no connected mode, and no MTU beyond that of a datagram",
+                      .why = "the adapter accelerates it, or has no shared receive queues",
+                      .cure = fmt::format("if long packets are worth more: IPOIB_OWN_QUEUES={} in "
+                                          "openib.conf, and openib restart",
+                                          interface.hca)});
+    }
+}
+
+void queues(const Facts &facts, Findings &findings)
+{
+    constexpr unsigned most = 8;
+    for (const auto &interface : facts.interfaces)
+        if (facts.isOurs && interface.queues &&
+            *interface.queues < std::min(most, facts.processors))
+            findings.add(
+                {.rule = "queues",
+                 .severity = Severity::note,
+                 .on = interface.name(),
+                 .what = fmt::format("it has {} transmit queues for {} processors",
+                                     *interface.queues, facts.processors),
+                 .why = "the adapter has no more completion vectors, or somebody has set it",
+                 .cure = fmt::format("ethtool -L {} tx {}", interface.name(),
+                                     std::min(most, facts.processors))});
+}
+
+// What the adapter could do, and somebody has switched off.
+void offloads(const Facts &facts, Findings &findings)
+{
+    constexpr std::array<std::string_view, 6> worthwhile{
+        "rx-gro",           "rx-checksum",       "tx-checksum-ipv4",
+        "tx-checksum-ipv6", "tx-scatter-gather", "tx-tcp-segmentation",
+    };
+    for (const auto &interface : facts.interfaces) {
+        std::vector<std::string> off;
+        for (const auto &feature : interface.features)
+            if (feature.available && !feature.active &&
+                std::ranges::find(worthwhile, feature.name) != worthwhile.end())
+                off.push_back(feature.name);
+        // Connections cut no segments, and have checksums of their own.
+        if (off.empty() || interface.connected.value_or(false))
+            continue;
+        findings.add(
+            {.rule = "offloads",
+             .severity = Severity::note,
+             .on = interface.name(),
+             .what = fmt::format("these offloads are off: {}", fmt::join(off, ", ")),
+             .why = "somebody has switched them off; the processor does that work",
+             .cure = fmt::format("ethtool -K {} {} on", interface.name(), fmt::join(off, " on "))});
+    }
+}
+
+constexpr std::array rules{Rule{"accelerated", accelerated}, Rule{"queues", queues},
+                           Rule{"offloads", offloads}};
+
+} // namespace
+
+std::span<const Rule> performanceRules()
+{
+    return rules;
+}
+
+} // namespace openipoib::diagnose

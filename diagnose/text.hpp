@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// Values as people write them.
+#pragma once
+
+#include "io/bytes.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace openipoib::diagnose
+{
+
+// "fe80::5054:ff:fe1b:100", also of an MGID; "?" if it is none
+[[nodiscard]] std::string gidText(io::View gid);
+// Of 32 hexadecimal digits; empty if it is none
+[[nodiscard]] io::Bytes gidIn(const std::string &text);
+// Of the port that has the GID; 0 if it is none
+[[nodiscard]] std::uint64_t guidOf(io::View gid);
+[[nodiscard]] std::string addressText(io::View address); // of 4 or 16 bytes; "?" if it is none
+[[nodiscard]] std::string pkeyText(std::uint16_t pkey);  // "0x8001"
+[[nodiscard]] std::string errorText(int code);           // of an errno
+// Octets, of PortInfo's code; 0 if it is none
+[[nodiscard]] unsigned mtuOf(std::uint8_t code);
+// Mbit/s, of the code of a rate; 0 if it is none
+[[nodiscard]] unsigned rateOf(std::uint8_t code);
+// Mbit/s, of sysfs' "2.5 Gb/sec (1X SDR)"; 0 if it is none
+[[nodiscard]] unsigned rateIn(const std::string &text);
+[[nodiscard]] std::string rateText(unsigned mbit); // "40 Gb/s"
+
+} // namespace openipoib::diagnose
