@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+#include "diagnose/fabric.hpp"
+
+#include "diagnose/text.hpp"
+#include "ib/fields.hpp"
+#include "ib/lrh.hpp"
+#include "ib/smp.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace openipoib::diagnose
+{
+
+namespace
+{
+
+constexpr std::chrono::milliseconds nearPatience{300};
+constexpr std::chrono::milliseconds fabricPatience{600};
+constexpr std::uint8_t switchType = 2;
+constexpr MadTarget directed{.lid = ib::permissiveLid, .qpn = 0};
+
+// As sysfs calls them
+constexpr std::array<std::pair<std::string_view, MAD_FIELDS>, 7> farCounters{{
+    {"symbol_error", IB_PC_ERR_SYM_F},
+    {"link_error_recovery", IB_PC_LINK_RECOVERS_F},
+    {"link_downed", IB_PC_LINK_DOWNED_F},
+    {"port_rcv_errors", IB_PC_ERR_RCV_F},
+    {"local_link_integrity_errors", IB_PC_ERR_LOCALINTEG_F},
+    {"excessive_buffer_overrun_errors", IB_PC_ERR_EXCESS_OVR_F},
+    {"port_xmit_discards", IB_PC_XMT_DISCARDS_F},
+}};
+
+Answer answerOf(const io::Result<io::Bytes> &mad)
+{
+    if (!mad)
+        return {.reply = mad.error().code == ETIMEDOUT ? Reply::silent : Reply::unasked};
+    const std::uint16_t status = ib::smpStatus(*mad);
+    return {.reply = status ? Reply::refused : Reply::answered, .status = status};
+}
+
+// What an answer holds behind its header; nullopt: none, or it refuses.
+std::optional<io::Bytes> dataIn(const io::Result<io::Bytes> &mad, Answer *into = nullptr)
+{
+    const Answer answer = answerOf(mad);
+    if (into)
+        *into = answer;
+    if (answer.reply != Reply::answered)
+        return std::nullopt;
+    return io::Bytes(mad->begin() + ib::smpDataAt, mad->end());
+}
+
+PortInfo portInfoIn(io::View data)
+{
+    const auto get = [&](MAD_FIELDS field) { return ib::getField(data, field); };
+    return {.lid = get(IB_PORT_LID_F),
+            .mkey = ib::getField64(data, IB_PORT_MKEY_F),
+            .mkeyViolations = static_cast<std::uint16_t>(get(IB_PORT_MKEY_VIOL_F)),
+            .widthEnabled = get(IB_PORT_LINK_WIDTH_ENABLED_F),
+            .widthActive = get(IB_PORT_LINK_WIDTH_ACTIVE_F),
+            .speedEnabled = get(IB_PORT_LINK_SPEED_ENABLED_F),
+            .speedActive = get(IB_PORT_LINK_SPEED_ACTIVE_F)};
+}
+
+ib::Gid groupOf(const netlink::Link &link)
+{
+    constexpr std::size_t gidAt = 4;
+    ib::Gid mgid{};
+    std::ranges::copy(io::View(link.broadcast).subspan(gidAt), mgid.begin());
+    return mgid;
+}
+
+// ff02::1 in the partition and scope of a broadcast group
+ib::Gid allNodesOf(const ib::Gid &broadcast)
+{
+    return ib::makeIpoibMgid(ib::ipoibIpv6, static_cast<std::uint16_t>(io::read<2>(broadcast, 4)),
+                             1, broadcast[1] & 0xF);
+}
+
+} // namespace
+
+Fabric::Fabric(Facts &facts)
+{
+    for (const auto &port : facts.ports) {
+        auto opened = MadPort::open(port.hca, port.shown.number);
+        if (opened)
+            legs_.push_back({.index = static_cast<std::size_t>(&port - facts.ports.data()),
+                             .port = std::move(*opened)});
+        else
+            facts.unseen.push_back({fmt::format("subnet manager and groups of {}", port.name()),
+                                    opened.error().text()});
+    }
+}
+
+std::optional<io::Bytes> Fabric::near(Leg &leg, ib::SmpAttribute attribute, std::uint32_t modifier,
+                                      std::span<const std::uint8_t> route, Answer *answer)
+{
+    return dataIn(leg.port.ask(ib::directedQuestion(attribute, modifier, route, ++transaction_),
+                               directed, nearPatience),
+                  answer);
+}
+
+std::optional<io::Bytes> Fabric::administration(Leg &leg, const Port &port,
+                                                const Question &question, Answer &answer)
+{
+    const auto mad = leg.port.ask(question(++transaction_),
+                                  {.lid = static_cast<std::uint16_t>(port.smLid)}, fabricPatience);
+    answer = answerOf(mad);
+    return answer.reply == Reply::answered ? std::optional(*mad) : std::nullopt;
+}
+
+void Fabric::askFarEnd(Leg &leg, Port &port)
+{
+    const std::array route{static_cast<std::uint8_t>(port.shown.number)};
+    const auto node = near(leg, ib::SmpAttribute::nodeInfo, 0, route);
+    if (!node)
+        return;
+    const auto number = static_cast<std::uint8_t>(ib::getField(*node, IB_NODE_LOCAL_PORT_F));
+    const bool isSwitch = ib::getField(*node, IB_NODE_TYPE_F) == switchType;
+    FarEnd &far = port.far.emplace();
+    std::string name = isSwitch ? "a switch" : "a host";
+    if (const auto words = near(leg, ib::SmpAttribute::nodeDescription, 0, route)) {
+        const io::View text = io::View(*words).first(IB_SMP_DATA_SIZE);
+        name = fmt::format("\"{}\"", std::string(text.begin(), std::ranges::find(text, 0)));
+    }
+    far.description = fmt::format("{} port {}", name, number);
+    if (const auto info = near(leg, ib::SmpAttribute::portInfo, number, route))
+        far.info = portInfoIn(*info);
+    // A switch has its LID at port 0.
+    const auto zero = isSwitch ? near(leg, ib::SmpAttribute::portInfo, 0, route) : std::nullopt;
+    const unsigned lid = zero ? portInfoIn(*zero).lid : far.info ? far.info->lid : 0;
+    leg.farLid = static_cast<std::uint16_t>(lid);
+    leg.farPort = number;
+}
+
+void Fabric::sampleFarEnd(Leg &leg, FarEnd &far, Sample sample)
+{
+    if (leg.farLid == 0)
+        return;
+    io::Bytes mad;
+    ib::Mad{.mgmtClass = ib::MgmtClass::perf,
+            .transaction = ++transaction_,
+            .attribute = IB_GSI_PORT_COUNTERS}
+        .appendTo(mad);
+    mad[IB_PC_DATA_OFFS + 1] = leg.farPort;
+    const auto data = dataIn(leg.port.ask(mad, {.lid = leg.farLid}, fabricPatience));
+    if (!data)
+        return;
+    auto &into = sample == Sample::before ? far.counters.before : far.counters.after;
+    for (const auto &[name, field] : farCounters)
+        into[std::string(name)] = ib::getField(*data, field);
+}
+
+void Fabric::askManager(Leg &leg, Port &port)
+{
+    Answer &answer = port.manager.administration;
+    (void)administration(
+        leg, port, [](std::uint64_t id) { return ib::saRequest({.transaction = id}); }, answer);
+    if (answer.reply != Reply::answered)
+        return;
+    if (port.smLid == port.shown.lid)
+        port.manager.guid = guidOf(gidIn(port.shown.gid));
+    else if (const auto info = dataIn(leg.port.ask(
+                 ib::lidQuestion(ib::SmpAttribute::smInfo, 0, ++transaction_),
+                 {.lid = static_cast<std::uint16_t>(port.smLid), .qpn = 0}, fabricPatience)))
+        port.manager.guid = ib::getField64(*info, IB_SMINFO_GUID_F);
+    Answer ignored;
+    const auto own = static_cast<std::uint16_t>(port.shown.lid);
+    if (const auto owner = administration(
+            leg, port, [&](std::uint64_t id) { return ib::NodeRecord::question(own, id); },
+            ignored))
+        port.lidOwner = ib::NodeRecord::parse(*owner);
+}
+
+Group Fabric::askGroup(Leg &leg, const Port &port, const ib::Gid &mgid)
+{
+    Group group;
+    const auto mad = administration(
+        leg, port, [&](std::uint64_t id) { return ib::MemberRecord::question(mgid, id); },
+        group.asked);
+    if (!mad)
+        return group;
+    if (const auto answer = ib::MemberAnswer::parse(*mad))
+        group.record = answer->record;
+    return group;
+}
+
+void Fabric::ask(Facts &facts)
+{
+    for (auto &leg : legs_) {
+        Port &port = facts.ports[leg.index];
+        if (const auto info =
+                near(leg, ib::SmpAttribute::portInfo, port.shown.number, {}, &port.asked))
+            port.info = portInfoIn(*info);
+        if (!port.isActive())
+            continue;
+        askFarEnd(leg, port);
+        if (port.far)
+            sampleFarEnd(leg, *port.far, Sample::before);
+        if (port.smLid == 0)
+            continue;
+        askManager(leg, port);
+        if (port.manager.administration.reply != Reply::answered)
+            continue;
+        for (auto &interface : facts.interfaces) {
+            if (facts.portOf(interface) != &port || interface.link.broadcast.size() != 20)
+                continue;
+            const ib::Gid broadcast = groupOf(interface.link);
+            interface.broadcast = askGroup(leg, port, broadcast);
+            interface.allNodes = askGroup(leg, port, allNodesOf(broadcast));
+        }
+    }
+}
+
+void Fabric::sampleFarEnds(Facts &facts)
+{
+    for (auto &leg : legs_)
+        if (auto &far = facts.ports[leg.index].far)
+            sampleFarEnd(leg, *far, Sample::after);
+}
+
+void Fabric::askPath(Facts &facts)
+{
+    constexpr std::size_t gidAt = 4;
+    Peer &peer = *facts.peer;
+    const Interface *interface = facts.interface(peer.interface);
+    const Port *port = interface ? facts.portOf(*interface) : nullptr;
+    if (!port || !peer.neighbour || peer.neighbour->hardware.size() != 20 ||
+        port->manager.administration.reply != Reply::answered)
+        return;
+    ib::PathRecord wanted{.pkey = interface->pkey.value_or(0xFFFF)};
+    std::ranges::copy(io::View(peer.neighbour->hardware).subspan(gidAt), wanted.dgid.begin());
+    std::ranges::copy(interface->link.gid(), wanted.sgid.begin());
+    for (auto &leg : legs_) {
+        if (&facts.ports[leg.index] != port)
+            continue;
+        if (const auto mad = administration(
+                leg, *port, [&](std::uint64_t id) { return wanted.question(id); }, peer.pathAsked))
+            peer.path = ib::PathRecord::parse(*mad);
+    }
+}
+
+} // namespace openipoib::diagnose

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+#include "diagnose/gather.hpp"
+
+#include "conf/openib/linux_system.hpp"
+#include "diagnose/fabric.hpp"
+#include "diagnose/gather_parts.hpp"
+#include "diagnose/text.hpp"
+#include "ha-daemon/linux/announcer.hpp"
+#include "ha-daemon/linux/arp_listener.hpp"
+#include "io/file.hpp"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <thread>
+
+namespace openipoib::diagnose
+{
+
+namespace
+{
+
+using Clock = std::chrono::steady_clock;
+
+// Between the two times that counters are read
+constexpr std::chrono::milliseconds watched{1000};
+
+std::pair<unsigned, unsigned> runningKernel()
+{
+    utsname name{};
+    std::pair<unsigned, unsigned> out;
+    if (::uname(&name) < 0)
+        return out;
+    const std::string_view release(static_cast<const char *>(name.release));
+    const auto dot = std::min(release.find('.'), release.size() - 1);
+    std::from_chars(release.data(), release.data() + release.size(), out.first);
+    std::from_chars(release.data() + dot + 1, release.data() + release.size(), out.second);
+    return out;
+}
+
+// What it asks for. A machine without one is set up by something else.
+void readConfiguration(const Request &request, Facts &facts)
+{
+    const auto text = io::readFile(request.configuration, conf::maxFileBytes);
+    if (!text) {
+        if (text.error().code != ENOENT)
+            facts.unseen.push_back({"openib.conf", text.error().text()});
+        return;
+    }
+    const auto reading = conf::readSettings(*text, request.environment);
+    if (conf::hasErrors(reading.diagnostics)) {
+        facts.broken = request.configuration;
+        return;
+    }
+    facts.wantsHa = reading.settings.ha.has_value();
+    for (const auto &bond : reading.settings.bonds)
+        facts.wantBonds.push_back(bond.name);
+}
+
+io::Result<void> readHost(const Request &request, const openib::Roots &roots, Facts &facts)
+{
+    auto system = openib::LinuxSystem::open(request.configuration);
+    if (!system)
+        return std::unexpected(system.error());
+    auto state = system->read();
+    if (!state)
+        return std::unexpected(state.error());
+    facts.state = std::move(*state);
+    facts.stale = system->stale();
+    const auto build = openib::readBuild(roots, "ib_ipoib");
+    // The kernel's own has no version.
+    facts.isOurs = build && !build->version.empty();
+    facts.kernel = runningKernel();
+    facts.processors = std::max(1U, std::thread::hardware_concurrency());
+    readConfiguration(request, facts);
+    facts.wanted = request.interface;
+    facts.tables = {{.family = "ipv4", .counters = {}}, {.family = "ipv6", .counters = {}}};
+    if (!request.peer.empty())
+        facts.peer = Peer{.address = request.peer, .interface = {}};
+    return {};
+}
+
+// Asks whether other hosts have the IPv4 addresses of the interfaces, too.
+class Doubles
+{
+  public:
+    explicit Doubles(Facts &facts)
+    {
+        const auto announcer = ha::Announcer::open();
+        auto listener = ha::ArpListener::open();
+        if (!announcer || !listener) {
+            facts.unseen.push_back({"addresses that another host has, too",
+                                    (announcer ? listener.error() : announcer.error()).text()});
+            return;
+        }
+        listener_ = std::move(*listener);
+        for (const auto &interface : facts.interfaces)
+            for (const auto &address : interface.addresses)
+                if (address.family == AF_INET && interface.link.isRunning())
+                    (void)announcer->probe(interface.link, address.local, interface.link.broadcast);
+    }
+
+    // Who has answered since
+    void read(Facts &facts) const
+    {
+        if (!listener_)
+            return;
+        listener_->receive([&](int index, io::View from) {
+            for (auto &interface : facts.interfaces)
+                for (const auto &address : interface.addresses)
+                    if (interface.link.index == index && std::ranges::equal(address.local, from))
+                        note(interface, addressText(from));
+        });
+    }
+
+  private:
+    static void note(Interface &interface, std::string address)
+    {
+        if (std::ranges::find(interface.duplicates, address) == interface.duplicates.end())
+            interface.duplicates.push_back(std::move(address));
+    }
+
+    std::optional<ha::ArpListener> listener_;
+};
+
+} // namespace
+
+io::Result<Facts> gather(const Request &request)
+{
+    const openib::Roots roots;
+    auto socket = netlink::Socket::open();
+    if (!socket)
+        return std::unexpected(socket.error());
+    Facts facts;
+    if (const auto done = readHost(request, roots, facts); !done)
+        return std::unexpected(done.error());
+    if (const auto done = readInterfaces(*socket, roots, request.interface, facts); !done)
+        return std::unexpected(done.error());
+    if (request.interface.empty() ? facts.interfaces.empty() : !facts.interface(request.interface))
+        facts.elsewhere = findElsewhere(request.interface);
+    readPorts(roots, facts);
+    sampleCounters(roots, Sample::before, facts);
+    const auto second = Clock::now() + watched;
+    const Doubles doubles(facts);
+    Fabric fabric(facts);
+    fabric.ask(facts);
+    bindAddresses(facts);
+    readFirewall(facts);
+    if (facts.peer) {
+        walkToPeer(*socket, facts);
+        fabric.askPath(facts);
+    }
+    readNeighbours(*socket, roots, facts);
+    std::this_thread::sleep_until(second);
+    doubles.read(facts);
+    fabric.sampleFarEnds(facts);
+    sampleCounters(roots, Sample::after, facts);
+    return facts;
+}
+
+} // namespace openipoib::diagnose

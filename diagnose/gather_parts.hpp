@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// The parts of gathering, each of which fills in its part of the facts.
+#pragma once
+
+#include "conf/openib/linux_state.hpp"
+#include "diagnose/facts.hpp"
+#include "netlink/socket.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace openipoib::diagnose
+{
+
+// Links, addresses and what else netlink and sysfs say of interfaces. @wanted: the one to look at
+[[nodiscard]] io::Result<void> readInterfaces(netlink::Socket &socket, const openib::Roots &roots,
+                                              const std::string &wanted, Facts &facts);
+// The network namespace that has the interface that is missing here, or any if none is wanted
+[[nodiscard]] std::string findElsewhere(const std::string &wanted);
+void readNeighbours(netlink::Socket &socket, const openib::Roots &roots, Facts &facts);
+
+// The ports of the interfaces; without any interface all that are InfiniBand
+void readPorts(const openib::Roots &roots, Facts &facts);
+void sampleCounters(const openib::Roots &roots, Sample sample, Facts &facts);
+
+void readFirewall(Facts &facts);
+// The drops in what `nft -j list ruleset` prints: rules that drop all that an interface sends or
+// receives, or all of one address.
+[[nodiscard]] std::vector<Drop> dropsIn(std::string_view json);
+
+void bindAddresses(Facts &facts);
+
+// The way to Facts::peer, whose address is set
+void walkToPeer(netlink::Socket &socket, Facts &facts);
+
+// What stands in a file of sysfs as a number, decimal or hexadecimal; 0 if it is none.
+[[nodiscard]] std::uint64_t numberIn(const std::string &path);
+
+} // namespace openipoib::diagnose

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// The rules about interfaces, addresses and the way to a peer; which interfaces are looked at.
+#include "diagnose/gather.hpp"
+#include "diagnose/walk.hpp"
+#include "diagnose_world.hpp"
+
+#include <gtest/gtest.h>
+#include <linux/if_addr.h>
+
+#include <algorithm>
+
+namespace openipoib::diagnose
+{
+namespace
+{
+
+using Found = std::vector<std::string>;
+
+TEST(DiagnoseInterface, TwoManagers)
+{
+    World world;
+    world.ib0().managers = {"NetworkManager", "systemd-networkd"};
+    EXPECT_EQ(world.found(), Found{"two-managers ib0"});
+    EXPECT_EQ(diagnose(world.facts).front().what,
+              "NetworkManager and systemd-networkd manage it at the same time");
+}
+
+TEST(DiagnoseInterface, Down)
+{
+    World world;
+    world.ib0().link.flags = 0;
+    EXPECT_EQ(world.found(), Found{"down ib0"});
+    EXPECT_EQ(diagnose(world.facts).front().cure, "ip link set ib0 up");
+    Interface child = World::interface(9, "ib0.8001", 1);
+    child.pkey = 0x8001;
+    child.parent = "ib0";
+    child.link.flags = 0;
+    world.first().pkeys.push_back(0x8001);
+    world.facts.interfaces.push_back(child);
+    EXPECT_EQ(world.found(), (Found{"down ib0", "down ib0.8001"}));
+    EXPECT_EQ(diagnose(world.facts).back().why, "so is ib0, its parent");
+}
+
+TEST(DiagnoseInterface, ADaemonThatIsDead)
+{
+    World world;
+    world.facts.wantsHa = true;
+    EXPECT_EQ(world.found(), Found{"ha-dead ipoib-ha"});
+    world.facts.state.haRunning = true;
+    EXPECT_EQ(world.found(), Found{});
+}
+
+TEST(DiagnoseInterface, Bonds)
+{
+    World world;
+    netlink::Bond bond;
+    bond.mode = 4;
+    world.facts.bonds["bond0"] = bond;
+    EXPECT_EQ(world.found(), Found{}) << "of somebody else";
+    world.facts.wantBonds = {"bond0"};
+    EXPECT_EQ(world.found(), Found{"bond-mode bond0"});
+    world.facts.wantBonds.clear();
+    world.ib0().master = "bond0";
+    world.ib0().masterKind = "bond";
+    world.ib0().addresses.clear();
+    EXPECT_EQ(world.found(), Found{"bond-mode bond0"});
+    world.facts.bonds["bond0"].mode = 1;
+    EXPECT_EQ(world.found(), Found{"bond-monitor bond0"});
+    world.facts.bonds["bond0"].miimon = 100;
+    EXPECT_EQ(world.found(), Found{"bond-inactive bond0"});
+    world.facts.bonds["bond0"].active = 3;
+    EXPECT_EQ(world.found(), Found{});
+}
+
+TEST(DiagnoseInterface, StallsAndDrops)
+{
+    World world;
+    world.ib0().statistics.after["tx_timeout"] = 2;
+    EXPECT_EQ(world.found(), Found{"stalls ib0"});
+    world.ib0().statistics.after["tx_timeout"] = 0;
+    world.ib0().statistics.before["tx_dropped"] = 5;
+    world.ib0().statistics.after["tx_dropped"] = 5;
+    EXPECT_EQ(world.found(), Found{});
+    world.ib0().statistics.after["tx_dropped"] = 6;
+    EXPECT_EQ(world.found(), Found{"packets-dropped ib0"});
+}
+
+TEST(DiagnoseInterface, AFirewall)
+{
+    World world;
+    world.facts.drops = {{"eth0", "", "inet filter input"}};
+    EXPECT_EQ(world.found(), Found{}) << "of another interface";
+    world.facts.drops = {{"", "10.0.0.2", "inet filter input"}};
+    EXPECT_EQ(world.found(), Found{}) << "of another host than is asked about";
+    world.addPeer();
+    EXPECT_EQ(world.found(), Found{"firewall ib0"});
+    world.facts.drops = {{"ib0", "", "inet filter input"}};
+    EXPECT_EQ(world.found(), Found{"firewall ib0"});
+    EXPECT_EQ(diagnose(world.facts).front().what, "a firewall drops its packets");
+}
+
+TEST(DiagnoseInterface, NoAddress)
+{
+    World world;
+    world.ib0().addresses = {World::address(3, "fe80::1/64")};
+    world.ib0().addresses[0].scope = RT_SCOPE_LINK;
+    EXPECT_EQ(world.found(), Found{"no-address ib0"});
+    world.facts.state.haRunning = true;
+    EXPECT_EQ(world.found(), Found{}) << "it is not known which interfaces ipoib-ha has";
+    world.facts.state.haPairs = {"ib00+ib1"};
+    EXPECT_EQ(world.found(), Found{"no-address ib0"});
+    world.facts.state.haPairs = {"ib2+ib1:ib0"};
+    EXPECT_EQ(world.found(), Found{});
+}
+
+TEST(DiagnoseInterface, AnAddressThatAnotherHostHas)
+{
+    World world;
+    world.ib0().addresses[0].flags = IFA_F_DADFAILED;
+    EXPECT_EQ(world.found(), Found{"address-duplicate ib0"});
+    world.ib0().addresses[0].flags = 0;
+    world.ib0().duplicates = {"10.0.0.1"};
+    EXPECT_EQ(world.found(), Found{"address-duplicate ib0"});
+}
+
+TEST(DiagnoseInterface, AnAddressThatEthernetHas)
+{
+    World world;
+    world.facts.otherAddresses = {World::address(2, "10.0.0.7/24")};
+    EXPECT_EQ(world.found(), Found{"address-elsewhere ib0"});
+    EXPECT_EQ(diagnose(world.facts).front().what,
+              "eth0 has an address of its subnet, 10.0.0.7/24, too");
+    world.facts.others[0].flags = 0;
+    EXPECT_EQ(world.found(), Found{}) << "it is down, and another address";
+    world.facts.otherAddresses = {World::address(2, "10.0.0.1/32")};
+    EXPECT_EQ(world.found(), Found{"address-elsewhere ib0"});
+    world.facts.otherAddresses = {World::address(2, "10.0.1.7/24")};
+    EXPECT_EQ(world.found(), Found{});
+}
+
+TEST(DiagnoseInterface, ArpFlux)
+{
+    World world;
+    world.addSecond();
+    EXPECT_EQ(world.found(), Found{"arp-flux ib0"});
+    for (auto &interface : world.facts.interfaces)
+        interface.arpFilter = 1;
+    EXPECT_EQ(world.found(), Found{});
+    for (auto &interface : world.facts.interfaces)
+        interface.arpFilter = 0;
+    world.facts.ports[1].manager.guid = 2;
+    EXPECT_EQ(world.found(), Found{}) << "another subnet";
+    world.facts.ports[1].manager.guid = 1;
+    world.facts.interfaces[1].link.broadcast = World::broadcast(0x8001);
+    EXPECT_EQ(world.found(), Found{}) << "another partition";
+}
+
+TEST(DiagnoseInterface, NeighbourTable)
+{
+    World world;
+    world.facts.tables[0].entries = 921;
+    EXPECT_EQ(world.found(), Found{});
+    world.facts.tables[0].entries = 922;
+    EXPECT_EQ(world.found(), Found{"neighbour-limit ipv4"});
+    world.facts.tables[0].entries = 0;
+    world.facts.tables[0].most = 0;
+    EXPECT_EQ(world.found(), Found{}) << "it cannot be read here";
+    world.facts.tables[1].counters.before["table_fulls"] = 1;
+    world.facts.tables[1].counters.after["table_fulls"] = 2;
+    EXPECT_EQ(world.found(), Found{"neighbour-limit ipv6"});
+}
+
+TEST(DiagnoseInterface, Vrf)
+{
+    World world;
+    world.ib0().master = "red";
+    world.ib0().masterKind = "vrf";
+    EXPECT_EQ(world.found(), Found{"note:vrf ib0"});
+    world.facts.isOurs = false;
+    EXPECT_EQ(world.found(), Found{"vrf ib0"});
+    world.facts.kernel = {6, 18};
+    EXPECT_EQ(world.found(), Found{"note:vrf ib0"});
+}
+
+TEST(DiagnoseInterface, RdmaCm)
+{
+    World world;
+    world.ib0().bindings = {{"10.0.0.1", ENODEV, ""}};
+    EXPECT_EQ(world.found(), Found{"rdma-cm ib0"});
+    EXPECT_EQ(diagnose(world.facts).front().why, "to bind to it: No such device");
+    world.ib0().bindings = {{"10.0.0.1", 0, "mlx5_1"}};
+    EXPECT_EQ(diagnose(world.facts).front().why, "it finds mlx5_1, and not mlx5_0");
+}
+
+TEST(DiagnoseInterface, WhatCouldBeFaster)
+{
+    World world;
+    world.ib0().queues = 1;
+    EXPECT_EQ(world.found(), Found{"note:queues ib0"});
+    world.ib0().queues = 2;
+    world.ib0().link.address = World::hardware(World::guid, ib::defaultPrefix, 0);
+    EXPECT_EQ(world.found(), Found{"note:accelerated ib0"});
+    world.facts.isOurs = false;
+    EXPECT_EQ(world.found(), Found{}) << "in-tree, it may be built without connected mode";
+    world.ib0().features = {
+        {"rx-gro", true, true}, {"rx-checksum", false, false}, {"x", true, false}};
+    EXPECT_EQ(world.found(), Found{});
+    world.ib0().features[0].active = false;
+    EXPECT_EQ(world.found(), Found{"note:offloads ib0"});
+    EXPECT_EQ(diagnose(world.facts).front().cure, "ethtool -K ib0 rx-gro on");
+}
+
+// Whatever is found, causes come first, and notes last.
+TEST(DiagnoseInterface, InTheOrderOfCauses)
+{
+    World world;
+    world.ib0().link.mtu = 2044;
+    world.ib0().bindings = {{"10.0.0.1", ENODEV, ""}};
+    world.ib0().managers = {"NetworkManager", "ifupdown"};
+    world.facts.drops = {{"ib0", "", "ip filter INPUT"}};
+    world.first().pkeys = {0x7FFF};
+    world.first().counters.before["link_downed"] = 0;
+    world.first().counters.after["link_downed"] = 1;
+    world.facts.stale = {{"ib_ipoib", {}, {}}};
+    EXPECT_EQ(world.found(),
+              (Found{"driver-stale ib_ipoib", "link-errors mlx5_0 port 1", "partition-limited ib0",
+                     "two-managers ib0", "firewall ib0", "note:mtu-below-group ib0"}));
+}
+
+std::string failing(const World &world)
+{
+    for (const auto &step : walk(world.facts))
+        if (step.result == StepResult::failed)
+            return std::string(step.name);
+    return "none";
+}
+
+TEST(DiagnosePeer, EachStepCanBeTheLast)
+{
+    World world;
+    EXPECT_TRUE(walk(world.facts).empty());
+    Peer &peer = world.addPeer();
+    EXPECT_EQ(failing(world), "none");
+    peer.cm = ENODEV;
+    EXPECT_EQ(failing(world), "RDMA CM");
+    peer.large = false;
+    EXPECT_EQ(failing(world), "long packets");
+    peer.small = false;
+    EXPECT_EQ(failing(world), "short packets");
+    peer.path.reset();
+    peer.pathAsked = {.reply = Reply::refused, .status = ib::saNoRecords};
+    EXPECT_EQ(failing(world), "path record");
+    peer.neighbour->hardware = World::hardware(7, 0xFEC0'0000'0000'0000);
+    EXPECT_EQ(failing(world), "hardware address");
+    peer.neighbour->state = NUD_FAILED;
+    EXPECT_EQ(failing(world), "neighbour");
+    peer.interface = "eth0";
+    EXPECT_EQ(failing(world), "route");
+    peer.interface = "";
+    EXPECT_EQ(failing(world), "route");
+    EXPECT_EQ(world.found(), Found{"peer 10.0.0.2"});
+    EXPECT_EQ(diagnose(world.facts).front().what, "there is no route to it");
+    EXPECT_EQ(walk(world.facts)[1].result, StepResult::unknown) << "it needs the one before it";
+}
+
+TEST(DiagnosePeer, WhyThereIsNoConnection)
+{
+    World world;
+    Peer &peer = world.addPeer();
+    EXPECT_EQ(walk(world.facts)[4].text, "none: this interface is in datagram mode");
+    world.ib0().connected = true;
+    EXPECT_EQ(walk(world.facts)[4].text, "connected mode");
+    peer.neighbour->hardware[0] = 0;
+    EXPECT_EQ(walk(world.facts)[4].text,
+              "none: the peer takes no connections, so that datagrams go there");
+}
+
+Found namesOf(const std::vector<Interface> &interfaces)
+{
+    Found names;
+    for (const auto &one : interfaces)
+        names.push_back(one.name());
+    return names;
+}
+
+TEST(DiagnoseSubjects, ThoseInUseOrTheOneThatIsWanted)
+{
+    std::vector<Interface> all{World::interface(3, "ib0", 1), World::interface(4, "ib1", 2),
+                               World::interface(5, "ib1.8001", 2)};
+    all[2].parent = "ib1";
+    all[1].link.flags = all[2].link.flags = 0;
+    EXPECT_EQ(namesOf(subjectsOf(all, "")), Found{"ib0"});
+    EXPECT_EQ(namesOf(subjectsOf(all, "ib1")), Found{"ib1"});
+    EXPECT_EQ(namesOf(subjectsOf(all, "ib1.8001")), (Found{"ib1", "ib1.8001"}));
+    EXPECT_EQ(namesOf(subjectsOf(all, "eth0")), Found{});
+    all[1].addresses = {World::address(4, "10.0.1.1/24")};
+    EXPECT_EQ(namesOf(subjectsOf(all, "")), (Found{"ib0", "ib1"}));
+    all[1].addresses.clear();
+    all[0].link.flags = 0;
+    EXPECT_EQ(subjectsOf(all, "").size(), 3u) << "none is in use";
+    all[0].master = all[1].master = "bond0";
+    EXPECT_EQ(namesOf(subjectsOf(all, "bond0")), (Found{"ib0", "ib1"}));
+}
+
+} // namespace
+} // namespace openipoib::diagnose

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+// What diagnose prints, and what it takes from others' words: nftables' JSON.
+#include "diagnose/gather_parts.hpp"
+#include "diagnose/mad_port.hpp"
+#include "diagnose/report.hpp"
+#include "diagnose/text.hpp"
+#include "diagnose_world.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace openipoib::diagnose
+{
+namespace
+{
+
+std::string textFor(const World &world)
+{
+    return textOf(documentOf(world.facts, diagnose(world.facts)));
+}
+
+TEST(DiagnoseReport, AHealthyHost)
+{
+    World world;
+    EXPECT_EQ(textFor(world), "nothing wrong with ib0 (mlx5_0 port 1)\n");
+    EXPECT_EQ(verdictOf(world.facts, {}), Verdict::healthy);
+}
+
+TEST(DiagnoseReport, ANoteIsNotWrong)
+{
+    World world;
+    world.ib0().link.mtu = 2044;
+    const std::string text = textFor(world);
+    EXPECT_TRUE(text.starts_with("nothing wrong with ib0 (mlx5_0 port 1)\n"
+                                 "note: ib0: its MTU is 2044, its broadcast group allows 4092\n"))
+        << text;
+    EXPECT_EQ(verdictOf(world.facts, diagnose(world.facts)), Verdict::healthy);
+}
+
+TEST(DiagnoseReport, TheFirstLineIsTheFirstCause)
+{
+    World world;
+    world.first().pkeys = {0x7FFF};
+    world.facts.unseen = {{"firewall", "nft: No such file or directory"}};
+    EXPECT_EQ(textFor(world),
+              "ib0: mlx5_0 port 1 is a limited member of the partition 0xffff\n"
+              "  why: limited members hear full members alone, not each other\n"
+              "  cure: make it a full one, in opensm's partitions.conf \"ALL=full\" or the port's "
+              "GUID with \"=full\", and send opensm SIGHUP\n"
+              "not looked at: firewall: nft: No such file or directory\n");
+    EXPECT_EQ(verdictOf(world.facts, diagnose(world.facts)), Verdict::wrong);
+}
+
+TEST(DiagnoseReport, NothingToLookAt)
+{
+    const Facts facts;
+    EXPECT_EQ(textOf(documentOf(facts, {})),
+              "no InfiniBand adapter and no IPoIB interface: nothing to look at\n");
+    EXPECT_EQ(static_cast<int>(verdictOf(facts, {})), 3);
+}
+
+TEST(DiagnoseReport, TheWayToAPeer)
+{
+    World world;
+    world.addPeer().large = false;
+    const std::string text = textFor(world);
+    EXPECT_TRUE(text.starts_with("10.0.0.2: packets of 4092 octets are not answered, short ones "
+                                 "are\n"))
+        << text;
+    EXPECT_NE(text.find("the way to 10.0.0.2:\n"
+                        "  route             by ib0\n"
+                        "  neighbour         known\n"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("  long packets      FAILS: packets of 4092"), std::string::npos) << text;
+    EXPECT_TRUE(text.ends_with("  RDMA CM           not looked at\n")) << text;
+}
+
+TEST(DiagnoseText, Values)
+{
+    EXPECT_EQ(gidText(gidIn("fe80000000000000505400fffe1b0100")), "fe80::5054:ff:fe1b:100");
+    EXPECT_TRUE(gidIn("fe80").empty());
+    EXPECT_TRUE(gidIn("zz80000000000000505400fffe1b0100").empty());
+    EXPECT_EQ(gidText(io::Bytes{1, 2}), "?");
+    EXPECT_EQ(addressText(io::Bytes{10, 0, 0, 1}), "10.0.0.1");
+    EXPECT_EQ(mtuOf(5), 4096u);
+    EXPECT_EQ(mtuOf(0), 0u);
+    EXPECT_EQ(mtuOf(6), 0u);
+    EXPECT_EQ(rateOf(3), 10000u);
+    EXPECT_EQ(rateOf(63), 0u);
+    EXPECT_EQ(rateIn("2.5 Gb/sec (1X SDR)"), 2500u);
+    EXPECT_EQ(rateIn("no rate"), 0u);
+    EXPECT_EQ(rateIn("1e300 Gb/sec"), 0u);
+    EXPECT_EQ(rateText(2500), "2.5 Gb/s");
+    EXPECT_EQ(rateText(40000), "40 Gb/s");
+}
+
+// A table with a chain at a hook, and these rules
+std::string ruleset(const std::string &rules)
+{
+    return R"({"nftables": [{"metainfo": {"version": "1.0.6"}},
+      {"table": {"family": "inet", "name": "t"}},
+      {"chain": {"family": "inet", "table": "t", "name": "in", "type": "filter", "hook": "input",
+                 "prio": 0, "policy": "accept"}},
+      {"chain": {"family": "inet", "table": "t", "name": "loose"}})" +
+           rules + "]}";
+}
+
+std::string rule(const std::string &expressions, const std::string &chain = "in")
+{
+    return R"(, {"rule": {"family": "inet", "table": "t", "chain": ")" + chain +
+           R"(", "handle": 3, "expr": [)" + expressions + "]}}";
+}
+
+const std::string byInterface =
+    R"({"match": {"op": "==", "left": {"meta": {"key": "iifname"}}, "right": "ib0"}})";
+const std::string byAddress =
+    R"({"match": {"op": "==", "left": {"payload": {"protocol": "ip", "field": "saddr"}},
+                  "right": "10.0.0.2"}})";
+const std::string byPort =
+    R"({"match": {"op": "==", "left": {"payload": {"protocol": "tcp", "field": "dport"}},
+                  "right": 22}})";
+const std::string counted = R"({"counter": {"packets": 0, "bytes": 0}})";
+
+TEST(DiagnoseFirewall, RulesThatDropAll)
+{
+    auto drops = dropsIn(ruleset(rule(byInterface + "," + counted + R"(,{"drop": null})")));
+    ASSERT_EQ(drops.size(), 1u);
+    EXPECT_EQ(drops[0].interface, "ib0");
+    EXPECT_EQ(drops[0].chain, "inet t in");
+    drops = dropsIn(ruleset(rule(byAddress + R"(,{"reject": {"type": "tcp reset"}})")));
+    ASSERT_EQ(drops.size(), 1u);
+    EXPECT_EQ(drops[0].address, "10.0.0.2");
+    EXPECT_EQ(dropsIn(ruleset(rule(R"({"drop": null})"))).size(), 1u);
+}
+
+TEST(DiagnoseFirewall, RulesThatDropSome)
+{
+    EXPECT_TRUE(dropsIn(ruleset("")).empty());
+    EXPECT_TRUE(dropsIn(ruleset(rule(byPort + R"(,{"drop": null})"))).empty());
+    EXPECT_TRUE(dropsIn(ruleset(rule(byInterface + R"(,{"accept": null})"))).empty());
+    EXPECT_TRUE(dropsIn(ruleset(rule(R"({"drop": null})", "loose"))).empty());
+    EXPECT_TRUE(
+        dropsIn(ruleset(rule(byPort + R"(,{"accept": null})") + rule(R"({"drop": null})"))).empty())
+        << "what is wanted is let through before";
+}
+
+TEST(DiagnoseFirewall, WhatIsNoRuleset)
+{
+    for (const auto *text : {"", "{", "[]", "3", R"({"nftables": 3})", R"({"nftables": [3, null]})",
+                             R"({"nftables": [{"rule": {"expr": [3]}}]})"})
+        EXPECT_TRUE(dropsIn(text).empty()) << text;
+}
+
+TEST(MadPort, WhyItCannotBeOpened)
+{
+    const auto none = MadPort::open("mlx5_0", 1, "/nonexistent", "/nonexistent");
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().code, ENOENT);
+    EXPECT_EQ(none.error().context, "mlx5_0 port 1: device of ib_umad");
+}
+
+} // namespace
+} // namespace openipoib::diagnose
