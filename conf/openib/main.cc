@@ -2,12 +2,17 @@
 // openib: the command line.
 #include "conf/openib/commands.hpp"
 #include "conf/openib/linux_system.hpp"
+#include "diagnose/gather.hpp"
+#include "diagnose/report.hpp"
+#include "diagnose/rules.hpp"
 #include "io/file.hpp"
 #include "io/journal.hpp"
 #include "io/lock_file.hpp"
 #include "io/process.hpp"
+#include "netlink/address.hpp"
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include <array>
@@ -40,6 +45,7 @@ bool isBooting()
 struct Command {
     std::string name = "status";
     std::string argument;
+    std::string peer;
 };
 
 void describe(CLI::App &app, openib::Options &options, Command &command)
@@ -65,6 +71,14 @@ void describe(CLI::App &app, openib::Options &options, Command &command)
     add("keep", "remember what the interfaces have, for when ib_ipoib is loaded again");
     add("check-config", "say what the configuration file lacks")
         ->add_option("FILE", options.file, "another file");
+    auto *const look = add("diagnose", "say why an interface does not work, and what mends it");
+    look->add_option("DEV", command.argument, "only this one");
+    look->add_option("--peer", command.peer, "an address: walk the way to that host, too")
+        ->check([](const std::string &text) {
+            const bool isAddress =
+                text.find('/') == std::string::npos && netlink::parseAddress(text).has_value();
+            return isAddress ? std::string() : text + " is no IP address";
+        });
     add("show", "the settings that the configuration file makes");
     add("allows", "")
         ->group("")
@@ -109,8 +123,27 @@ Exit change(const Command &command, const openib::Options &options, openib::Comm
     return commands.apply(command.argument);
 }
 
+Exit diagnoseMachine(const Command &command, const openib::Options &options)
+{
+    const auto facts = diagnose::gather({.interface = command.argument,
+                                         .peer = command.peer,
+                                         .configuration = options.file,
+                                         .environment = environment()});
+    if (!facts) {
+        std::cerr << "openib: " << facts.error().text() << '\n';
+        return Exit::usage;
+    }
+    const auto findings = diagnose::diagnose(*facts);
+    const auto document = diagnose::documentOf(*facts, findings);
+    std::cout << (options.json ? document.dump(2) + "\n" : diagnose::textOf(document));
+    // The same numbers, which are part of what is promised
+    return static_cast<Exit>(diagnose::verdictOf(*facts, findings));
+}
+
 Exit execute(const Command &command, const openib::Options &options)
 {
+    if (command.name == "diagnose")
+        return diagnoseMachine(command, options);
     auto system = openib::LinuxSystem::open(options.file);
     if (!system) {
         std::cerr << "openib: " << system.error().text() << '\n';

@@ -17,7 +17,7 @@ enum class Exit {
     done = 0,
     usage = 1,
     degraded = 2,     // done in part, or not as configured
-    notStarted = 3,   // status only
+    notStarted = 3,   // status; diagnose: nothing to look at
     notPermitted = 4, // not root
     failed = 5,       // a module could not be loaded or unloaded
     badConfig = 6,
