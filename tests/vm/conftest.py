@@ -168,6 +168,7 @@ TABLES = {
                    "UDP lost")),
     "fleet": ("a fleet", "{:20} {:22} {:>8} {:>6} {:>6} {:>7} {:>7} {:>7} {:>7}",
               ("where", "event", "requests", "paths", "again", "at once", "reached", "half ms", "last ms")),
+    "diagnosis": ("what openib diagnose says first", "{:24} {:16} {}", ("fault", "lab", "first line")),
     "trouble": ("connected mode under load", "{:7} {:16} {:40} {}",
                 ("kernel", "h1, h2", "what", "seen")),
 }
