@@ -239,10 +239,18 @@ std::vector<std::string> readAliases(const Roots &roots)
     const std::string base = roots.sys + "/bus/pci/devices/";
     for (const auto &device : io::folder(base)) {
         const std::string kind = io::readLine(base + device + "/class");
-        if (kind.starts_with("0x0207") || kind.starts_with("0x0200") || kind.starts_with("0x0c06"))
+        // InfiniBand, of old adapters as well; Ethernet, and a network of another kind, which
+        // adapters say that can do both
+        static const std::array kinds{"0x0207", "0x0c06", "0x0200", "0x0280"};
+        if (std::ranges::any_of(kinds, [&](const char *one) { return kind.starts_with(one); }))
             aliases.push_back(io::readLine(base + device + "/modalias"));
     }
     return aliases;
+}
+
+bool isEthernetAlias(std::string_view alias)
+{
+    return alias.starts_with("pci:") && alias.find("bc02sc00") != std::string_view::npos;
 }
 
 std::vector<std::string> readUsers(const Roots &roots, const Towards &towards)

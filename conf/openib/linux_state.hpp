@@ -42,6 +42,8 @@ readBonds(const std::vector<netlink::Link> &links);
 
 // modaliases of PCI devices that may be InfiniBand adapters.
 [[nodiscard]] std::vector<std::string> readAliases(const Roots &roots);
+// Whether such a text says that the device is an Ethernet controller, and nothing else.
+[[nodiscard]] bool isEthernetAlias(std::string_view alias);
 
 // Who uses the stack, in words: processes with devices of it open, mounts over
 // RDMA or over interfaces that @towards finds, storage sessions.

@@ -84,8 +84,11 @@ io::Result<State> LinuxSystem::read()
         look(layer.module);
     look(ipoibModule);
     for (const auto &alias : readAliases(roots_))
-        for (const auto &module : modules_.forDevice(alias))
+        for (const auto &module : modules_.forDevice(alias)) {
             state.hardware.insert(module);
+            if (!isEthernetAlias(alias))
+                state.adapters.insert(module);
+        }
     for (const auto &adapter : adapterDrivers()) {
         look(adapter.driver);
         look(adapter.rdma);

@@ -86,6 +86,7 @@ struct State {
     // Parameter own_queues of ib_ipoib; nullopt: not loaded, or another driver
     std::optional<std::set<std::string>> ownQueues;
     std::set<std::string, std::less<>> hardware; // drivers that the PCI devices ask for
+    std::set<std::string, std::less<>> adapters; // of those, not for Ethernet controllers alone
     std::map<std::string, std::set<std::string>, std::less<>> bonds; // and their slaves
     std::map<std::string, std::uint64_t, std::less<>> sysctls;
     bool haRunning = false; // the ipoib-ha that openib starts

@@ -197,7 +197,12 @@ TEST_F(LinuxState, AliasesOfPossibleAdapters)
     put("sys/bus/pci/devices/0/modalias", "pci:v000015B3\n");
     put("sys/bus/pci/devices/1/class", "0x030000\n");
     put("sys/bus/pci/devices/1/modalias", "pci:v00001234\n");
-    EXPECT_EQ(readAliases(roots), std::vector<std::string>{"pci:v000015B3"});
+    put("sys/bus/pci/devices/2/class", "0x028000\n");
+    put("sys/bus/pci/devices/2/modalias", "pci:v000015B3d00001003\n");
+    EXPECT_EQ(readAliases(roots),
+              (std::vector<std::string>{"pci:v000015B3", "pci:v000015B3d00001003"}));
+    EXPECT_TRUE(isEthernetAlias("pci:v000015B3d00001017sv000015B3sd00000020bc02sc00i00"));
+    EXPECT_FALSE(isEthernetAlias("pci:v000015B3d00001017sv000015B3sd00000020bc02sc07i00"));
 }
 
 TEST_F(LinuxState, Files)
