@@ -150,7 +150,7 @@ std::string textOf(const Json &document)
 {
     std::string out;
     if (document["verdict"] == "nothing")
-        out += "no InfiniBand adapter and no IPoIB interface: nothing to look at\n";
+        out += "no InfiniBand port and no IPoIB interface: nothing to look at\n";
     else if (document["verdict"] == "healthy")
         out += fmt::format("nothing wrong with {}\n", subjectsText(document));
     for (const auto &finding : document["findings"])

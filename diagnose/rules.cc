@@ -21,14 +21,22 @@ std::vector<Finding> diagnose(const Facts &facts)
     return all;
 }
 
+bool hasInfinibandPort(const Facts &facts)
+{
+    return std::ranges::any_of(facts.state.hcas, [](const openib::Hca &hca) {
+        return std::ranges::any_of(
+            hca.ports, [](const openib::Port &port) { return port.layer == "InfiniBand"; });
+    });
+}
+
 bool hasSubject(const Facts &facts)
 {
     // Other hardware on the PCI bus asks for drivers, too.
-    const bool hasHardware =
+    const bool hasAdapter =
         std::ranges::any_of(openib::adapterDrivers(), [&](const openib::AdapterDriver &adapter) {
-            return facts.state.hardware.contains(adapter.driver);
+            return facts.state.adapters.contains(adapter.driver);
         });
-    return hasHardware || !facts.state.hcas.empty() || !facts.interfaces.empty() ||
+    return hasAdapter || hasInfinibandPort(facts) || !facts.interfaces.empty() ||
            !facts.wanted.empty();
 }
 

@@ -32,7 +32,10 @@ struct Rule {
 // All that the rules find: what is wrong in their order, then notes.
 [[nodiscard]] std::vector<Finding> diagnose(const Facts &facts);
 
-// Whether there is anything to look at: an adapter, or an interface.
+[[nodiscard]] bool hasInfinibandPort(const Facts &facts);
+
+// Whether there is anything to look at: an adapter for InfiniBand, or an interface. One that has
+// Ethernet alone, with RDMA or without, is none.
 [[nodiscard]] bool hasSubject(const Facts &facts);
 
 } // namespace openipoib::diagnose

@@ -14,15 +14,8 @@ namespace openipoib::diagnose
 namespace
 {
 
-bool hasInfinibandPort(const openib::State &state)
-{
-    return std::ranges::any_of(state.hcas, [](const openib::Hca &hca) {
-        return std::ranges::any_of(
-            hca.ports, [](const openib::Port &port) { return port.layer == "InfiniBand"; });
-    });
-}
-
-// An adapter is on the bus, and nobody has made an InfiniBand device of it.
+// An adapter is on the bus, and nobody has made an InfiniBand device of it. An Ethernet controller
+// can do without.
 void adapterDriver(const Facts &facts, Findings &findings)
 {
     constexpr std::string_view rule = "adapter-driver";
@@ -30,7 +23,7 @@ void adapterDriver(const Facts &facts, Findings &findings)
         return;
     for (const auto &adapter : openib::adapterDrivers())
         for (const std::string_view module : {adapter.driver, adapter.rdma})
-            if (facts.state.hardware.contains(adapter.driver) && !facts.state.has(module) &&
+            if (facts.state.adapters.contains(adapter.driver) && !facts.state.has(module) &&
                 !findings.has(rule, adapter.driver))
                 findings.add({.rule = rule,
                               .on = std::string(adapter.driver),
@@ -41,14 +34,16 @@ void adapterDriver(const Facts &facts, Findings &findings)
                               .cure = fmt::format("modprobe {}, or openib start", module)});
 }
 
+// Wrong if somebody wants InfiniBand: RDMA over Ethernet does without.
 void linkLayer(const Facts &facts, Findings &findings)
 {
-    if (hasInfinibandPort(facts.state))
+    if (hasInfinibandPort(facts))
         return;
     for (const auto &hca : facts.state.hcas)
         for (const auto &port : hca.ports)
             if (port.layer == "Ethernet")
                 findings.add({.rule = "link-layer",
+                              .severity = facts.wanted.empty() ? Severity::note : Severity::wrong,
                               .on = fmt::format("{} port {}", hca.name, port.number),
                               .what = "its link layer is Ethernet",
                               .why = "IPoIB needs InfiniBand, and no port of this machine has it",
@@ -58,7 +53,7 @@ void linkLayer(const Facts &facts, Findings &findings)
 
 void driverMissing(const Facts &facts, Findings &findings)
 {
-    if (!hasInfinibandPort(facts.state) || facts.state.has(openib::ipoibModule))
+    if (!hasInfinibandPort(facts) || facts.state.has(openib::ipoibModule))
         return;
     const bool isInstalled = facts.state.available.contains(openib::ipoibModule);
     findings.add({.rule = "driver-missing",

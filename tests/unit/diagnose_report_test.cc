@@ -55,7 +55,7 @@ TEST(DiagnoseReport, NothingToLookAt)
 {
     const Facts facts;
     EXPECT_EQ(textOf(documentOf(facts, {})),
-              "no InfiniBand adapter and no IPoIB interface: nothing to look at\n");
+              "no InfiniBand port and no IPoIB interface: nothing to look at\n");
     EXPECT_EQ(static_cast<int>(verdictOf(facts, {})), 3);
 }
 

@@ -42,10 +42,13 @@ TEST(DiagnoseRules, WhatCannotBeLookedAtIsNotWrong)
 TEST(DiagnoseRules, AMachineWithoutAnythingHasNothingToLookAt)
 {
     Facts facts;
-    facts.state.hardware = {"e1000e"};
+    facts.state.hardware = facts.state.adapters = {"iwlwifi"};
     EXPECT_TRUE(diagnose(facts).empty());
     EXPECT_FALSE(hasSubject(facts));
-    facts.state.hardware = {"mlx5_core"};
+    facts.state.hardware.insert("mlx5_core");
+    EXPECT_TRUE(diagnose(facts).empty()) << "for Ethernet";
+    EXPECT_FALSE(hasSubject(facts));
+    facts.state.adapters.insert("mlx5_core");
     EXPECT_TRUE(hasSubject(facts));
 }
 
@@ -67,7 +70,13 @@ TEST(DiagnoseRules, PortsOfEthernet)
         port.layer = "Ethernet";
     world.facts.ports.clear();
     world.facts.interfaces.clear();
-    EXPECT_EQ(world.found(), (Found{"link-layer mlx5_0 port 1", "link-layer mlx5_0 port 2"}));
+    world.facts.state.adapters.clear();
+    EXPECT_EQ(world.found(),
+              (Found{"note:link-layer mlx5_0 port 1", "note:link-layer mlx5_0 port 2"}));
+    EXPECT_FALSE(hasSubject(world.facts)) << "RDMA over Ethernet is not our business";
+    world.facts.wanted = "ib0";
+    EXPECT_EQ(world.found(), (Found{"link-layer mlx5_0 port 1", "link-layer mlx5_0 port 2",
+                                    "interface-missing ib0"}));
 }
 
 TEST(DiagnoseRules, DriverThatIsNotLoaded)

@@ -123,7 +123,7 @@ struct World {
                              {shown(1, "fe80000000000000505400fffe1b0100"),
                               shown(2, "fe80000000000000505400fffe1b0101")}}};
         facts.state.modules = {{"ib_ipoib", {}}, {"mlx5_core", {}}, {"mlx5_ib", {}}};
-        facts.state.hardware = {"mlx5_core"};
+        facts.state.hardware = facts.state.adapters = {"mlx5_core"};
         facts.state.available = {"ib_ipoib", "mlx5_core", "mlx5_ib"};
         facts.isOurs = true;
         facts.kernel = {6, 1};
