@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 
 namespace openipoib::netlink
 {
@@ -55,6 +56,23 @@ struct FeatureNames {
     std::uint32_t set;
     std::uint32_t count;
     std::array<std::array<char, ETH_GSTRING_LEN>, mostFeatures> names;
+};
+
+// ethtool_gstrings and ethtool_stats: their number may grow between two calls, and the kernel
+// believes that there is room.
+constexpr std::size_t mostCounters = 8192;
+
+struct CounterNames {
+    std::uint32_t cmd;
+    std::uint32_t set;
+    std::uint32_t count;
+    std::array<std::array<char, ETH_GSTRING_LEN>, mostCounters> names;
+};
+
+struct CounterValues {
+    std::uint32_t cmd;
+    std::uint32_t count;
+    std::array<std::uint64_t, mostCounters> values;
 };
 
 } // namespace
@@ -112,6 +130,31 @@ io::Result<std::vector<Feature>> Ethtool::features(const std::string &interface)
                             (block.available & bit) != 0, (block.active & bit) != 0});
     }
     return features;
+}
+
+io::Result<std::map<std::string, std::uint64_t, std::less<>>>
+Ethtool::counters(const std::string &interface) const
+{
+    const auto driver = get<ethtool_drvinfo>(socket_.get(), interface, ETHTOOL_GDRVINFO);
+    if (!driver)
+        return std::unexpected(driver.error());
+    if (driver->n_stats > mostCounters / 2)
+        return io::fail(E2BIG, interface);
+    const auto names = std::make_unique<CounterNames>();
+    names->set = ETH_SS_STATS;
+    if (const auto got = call(socket_.get(), interface, ETHTOOL_GSTRINGS, *names); !got)
+        return std::unexpected(got.error());
+    const auto values = std::make_unique<CounterValues>();
+    values->count = names->count;
+    if (const auto got = call(socket_.get(), interface, ETHTOOL_GSTATS, *values); !got)
+        return std::unexpected(got.error());
+    std::map<std::string, std::uint64_t, std::less<>> counters;
+    const std::size_t count = std::min<std::size_t>(names->count, values->count);
+    for (std::size_t at = 0; at < std::min(count, mostCounters); ++at) {
+        const auto &name = names->names[at];
+        counters[std::string(name.begin(), std::ranges::find(name, '\0'))] = values->values[at];
+    }
+    return counters;
 }
 
 io::Result<void> Ethtool::setRings(const std::string &interface, const Rings &rings) const

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-// What ethtool -g, -l, -c and -k show and -G, -L and -C set, by interface name.
+// What ethtool -g, -l, -c, -k and -S show and -G, -L and -C set, by interface name.
 #pragma once
 
 #include "io/error.hpp"
 #include "io/unique_fd.hpp"
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,6 +55,9 @@ class Ethtool
     [[nodiscard]] io::Result<std::uint32_t> queues(const std::string &interface) const;
     [[nodiscard]] io::Result<Moderation> moderation(const std::string &interface) const;
     [[nodiscard]] io::Result<std::vector<Feature>> features(const std::string &interface) const;
+    // What the driver counts, by its names. Errors besides: E2BIG, more than is believed.
+    [[nodiscard]] io::Result<std::map<std::string, std::uint64_t, std::less<>>>
+    counters(const std::string &interface) const;
 
     // What is not named is left as it is. Errors besides: EPERM.
     [[nodiscard]] io::Result<void> setRings(const std::string &interface, const Rings &rings) const;

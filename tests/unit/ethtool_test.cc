@@ -23,6 +23,8 @@ TEST(Ethtool, SaysWhatIsNotThere)
     EXPECT_EQ(code(ethtool->rings("lo")), EOPNOTSUPP);
     EXPECT_EQ(code(ethtool->queues("lo")), EOPNOTSUPP);
     EXPECT_EQ(code(ethtool->moderation("lo")), EOPNOTSUPP);
+    EXPECT_EQ(code(ethtool->counters("lo")), EOPNOTSUPP);
+    EXPECT_EQ(code(ethtool->counters("no-such-device")), ENODEV);
     EXPECT_EQ(code(ethtool->rings("no-such-device")), ENODEV);
     EXPECT_EQ(code(ethtool->rings("")), EINVAL);
     EXPECT_EQ(code(ethtool->rings("sixteencharacter")), EINVAL);
