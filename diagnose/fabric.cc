@@ -149,7 +149,7 @@ void Fabric::sampleFarEnd(Leg &leg, FarEnd &far, Sample sample)
     const auto data = dataIn(leg.port.ask(mad, {.lid = leg.farLid}, fabricPatience));
     if (!data)
         return;
-    auto &into = sample == Sample::before ? far.counters.before : far.counters.after;
+    auto &into = far.counters.at(sample);
     for (const auto &[name, field] : farCounters)
         into[std::string(name)] = ib::getField(*data, field);
 }

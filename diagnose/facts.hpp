@@ -39,6 +39,7 @@ struct Counted {
     std::map<std::string, std::uint64_t, std::less<>> before;
     std::map<std::string, std::uint64_t, std::less<>> after;
 
+    [[nodiscard]] auto &at(Sample sample) { return sample == Sample::before ? before : after; }
     [[nodiscard]] std::uint64_t grown(std::string_view name) const
     {
         const auto old = before.find(name);
@@ -126,7 +127,6 @@ struct Interface {
     std::vector<netlink::Address> addresses;
     unsigned arpIgnore = 0; // of all and of this one, whichever is more
     unsigned arpFilter = 0;
-    bool ipv6Disabled = false;
     Group broadcast;
     Group allNodes;                      // of IPv6
     std::vector<std::string> duplicates; // addresses that another host answers for
@@ -134,6 +134,7 @@ struct Interface {
     std::optional<std::uint32_t> queues; // to transmit
     std::vector<netlink::Feature> features;
     Counted statistics; // /sys/class/net/ib0/statistics, and "tx_timeout"
+    Counted reasons;    // what its driver counts besides: ethtool -S
 
     [[nodiscard]] const std::string &name() const { return link.name; }
     [[nodiscard]] bool isIn(std::string_view kind) const { return masterKind == kind; }

@@ -85,8 +85,6 @@ Interface describe(const openib::Roots &roots, const openib::State &state,
     }
     interface.arpIgnore = arpSetting(roots, link.name, "arp_ignore");
     interface.arpFilter = arpSetting(roots, link.name, "arp_filter");
-    interface.ipv6Disabled =
-        numberIn(fmt::format("{}/sys/net/ipv6/conf/{}/disable_ipv6", roots.proc, link.name)) != 0;
     return interface;
 }
 

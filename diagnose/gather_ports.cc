@@ -3,6 +3,7 @@
 #include "diagnose/gather_parts.hpp"
 #include "diagnose/text.hpp"
 #include "io/file.hpp"
+#include "netlink/ethtool.hpp"
 
 #include <fmt/format.h>
 #include <infiniband/verbs.h>
@@ -64,14 +65,14 @@ void askVerbs(ibv_context *context, Port &port, Sample sample)
     if (ibv_query_port(context, static_cast<std::uint8_t>(port.shown.number), &attributes))
         return;
     port.mtu = mtuOf(static_cast<std::uint8_t>(attributes.active_mtu));
-    auto &into = sample == Sample::before ? port.counters.before : port.counters.after;
+    auto &into = port.counters.at(sample);
     into["bad_pkey"] = attributes.bad_pkey_cntr;
     into["qkey_violations"] = attributes.qkey_viol_cntr;
 }
 
 void samplePort(const openib::Roots &roots, Sample sample, Port &port)
 {
-    auto &into = sample == Sample::before ? port.counters.before : port.counters.after;
+    auto &into = port.counters.at(sample);
     const std::string folder = folderOf(roots, port) + "counters/";
     for (const auto &name : io::folder(folder))
         into[name] = numberIn(folder + name);
@@ -79,8 +80,7 @@ void samplePort(const openib::Roots &roots, Sample sample, Port &port)
 
 void sampleInterface(const openib::Roots &roots, Sample sample, Interface &interface)
 {
-    auto &into =
-        sample == Sample::before ? interface.statistics.before : interface.statistics.after;
+    auto &into = interface.statistics.at(sample);
     const std::string folder = fmt::format("{}/class/net/{}/", roots.sys, interface.name());
     for (const auto &name : io::folder(folder + "statistics"))
         into[name] = numberIn(folder + "statistics/" + name);
@@ -155,11 +155,15 @@ void sampleCounters(const openib::Roots &roots, Sample sample, Facts &facts)
              fmt::format("{} cannot be opened by libibverbs: {}", unopened,
                          "not permitted, ib_uverbs is not loaded, or there is no "
                          "library for its driver")});
-    for (auto &interface : facts.interfaces)
+    const auto ethtool = netlink::Ethtool::open();
+    for (auto &interface : facts.interfaces) {
         sampleInterface(roots, sample, interface);
+        if (auto counters =
+                ethtool ? ethtool->counters(interface.name()) : std::unexpected(ethtool.error()))
+            interface.reasons.at(sample) = std::move(*counters);
+    }
     for (auto &table : facts.tables) {
-        auto &into = sample == Sample::before ? table.counters.before : table.counters.after;
-        into["table_fulls"] =
+        table.counters.at(sample)["table_fulls"] =
             tableFulls(roots, table.family == "ipv4" ? "arp_cache" : "ndisc_cache");
     }
 }

@@ -4,7 +4,10 @@
 #include "diagnose/text.hpp"
 
 #include <fmt/format.h>
+#include <linux/if_addr.h>
+#include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 
 namespace openipoib::diagnose
@@ -123,17 +126,25 @@ void keyViolations(const Facts &facts, Findings &findings)
                          "partition join once more"});
 }
 
-// The kernel joins it as soon as the interface has a carrier.
+// Whether the kernel has IPv6 on it, and has had it for longer than duplicate address detection
+// takes: it has joined the group by then.
+bool hasIpv6(const Interface &interface)
+{
+    return std::ranges::any_of(interface.addresses, [](const netlink::Address &address) {
+        return address.family == AF_INET6 && !(address.flags & IFA_F_TENTATIVE);
+    });
+}
+
 void groupIpv6(const Facts &facts, Findings &findings)
 {
     for (const auto &interface : facts.interfaces)
         if (interface.allNodes.isMissing() && interface.broadcast.record &&
-            interface.link.isRunning() && !interface.ipv6Disabled)
+            interface.link.isRunning() && hasIpv6(interface))
             findings.add({.rule = "group-ipv6",
                           .on = interface.name(),
                           .what = "the group of all IPv6 nodes is not there",
-                          .why = "the interface has a carrier, and could not join it or make it; "
-                                 "IPv6 does not work",
+                          .why = "the interface has IPv6 addresses, and could not join it or make "
+                                 "it; IPv6 does not work",
                           .cure = "the kernel's log (dmesg) and opensm's say why; may hosts make "
                                   "groups there?"});
 }

@@ -106,21 +106,48 @@ void stalls(const Facts &facts, Findings &findings)
                                   "(/proc/interrupts); if it goes on, load its driver again"});
 }
 
+// "tx_too_long by 12, sends_refused by 3", of what the driver says more exactly than the kernel's
+// counters of all interfaces do; "": nothing
+std::string reasonsOf(const Interface &interface)
+{
+    constexpr std::array<std::string_view, 8> words{"drop",    "err",  "discard", "too_long",
+                                                    "refused", "full", "lost",    "out_of_buffer"};
+    std::vector<std::string> reasons;
+    for (const auto &[name, now] : interface.reasons.after) {
+        const auto isIn = [&](std::string_view word) { return name.contains(word); };
+        const auto by = interface.reasons.grown(name);
+        if (by > 0 && std::ranges::any_of(words, isIn))
+            reasons.push_back(fmt::format("{} by {}", name, by));
+    }
+    return fmt::format("{}", fmt::join(reasons, ", "));
+}
+
+// One or two are lost on any network: to a host that has gone, or while a group is joined.
 void drops(const Facts &facts, Findings &findings)
 {
+    constexpr std::uint64_t worthwhile = 10;
+    constexpr std::uint64_t percent = 100;
     constexpr std::array<std::string_view, 5> names{"tx_dropped", "tx_errors", "rx_errors",
                                                     "rx_missed_errors", "rx_over_errors"};
     for (const auto &interface : facts.interfaces)
-        for (const auto name : names)
-            if (const auto by = interface.statistics.grown(name);
-                by > 0 && !findings.isWrong(interface.name()))
-                findings.add(
-                    {.rule = "packets-dropped",
-                     .on = interface.name(),
-                     .what = "it drops packets",
-                     .why = fmt::format("while this was looked at, {} has grown by {}", name, by),
-                     .cure = "ethtool -S says more, and perf trace -e skb:kfree_skb the "
-                             "reason of each"});
+        for (const auto name : names) {
+            const auto by = interface.statistics.grown(name);
+            if (by < worthwhile || findings.isWrong(interface.name()))
+                continue;
+            const bool isSent = name.starts_with("tx");
+            const auto good = interface.statistics.grown(isSent ? "tx_packets" : "rx_packets");
+            const std::string reasons = reasonsOf(interface);
+            findings.add(
+                {.rule = "packets-dropped",
+                 .severity = by * percent >= good + by ? Severity::wrong : Severity::note,
+                 .on = interface.name(),
+                 .what = fmt::format("it drops packets{}", reasons.empty() ? "" : ": " + reasons),
+                 .why = fmt::format("while this was looked at, {} has grown by {}; {} packets have "
+                                    "been {}",
+                                    name, by, good, isSent ? "sent" : "received"),
+                 .cure = "perf trace -e skb:kfree_skb says of each packet why it is dropped; "
+                         "ethtool -S what the driver counts"});
+        }
 }
 
 void firewall(const Facts &facts, Findings &findings)

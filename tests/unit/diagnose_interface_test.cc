@@ -72,17 +72,43 @@ TEST(DiagnoseInterface, Bonds)
     EXPECT_EQ(world.found(), Found{});
 }
 
-TEST(DiagnoseInterface, StallsAndDrops)
+TEST(DiagnoseInterface, Stalls)
 {
     World world;
+    world.ib0().statistics.after["tx_timeout"] = 0;
+    EXPECT_EQ(world.found(), Found{});
     world.ib0().statistics.after["tx_timeout"] = 2;
     EXPECT_EQ(world.found(), Found{"stalls ib0"});
-    world.ib0().statistics.after["tx_timeout"] = 0;
-    world.ib0().statistics.before["tx_dropped"] = 5;
-    world.ib0().statistics.after["tx_dropped"] = 5;
+}
+
+// Makes a counter grow.
+void grow(Counted &counters, const std::string &name, std::uint64_t by)
+{
+    counters.before[name] = 5;
+    counters.after[name] = 5 + by;
+}
+
+TEST(DiagnoseInterface, Drops)
+{
+    World world;
+    auto &statistics = world.ib0().statistics;
+    grow(statistics, "tx_dropped", 0);
+    grow(statistics, "tx_packets", 0);
     EXPECT_EQ(world.found(), Found{});
-    world.ib0().statistics.after["tx_dropped"] = 6;
+    grow(statistics, "tx_dropped", 9);
+    EXPECT_EQ(world.found(), Found{}) << "a few are lost anywhere";
+    grow(statistics, "tx_dropped", 10);
     EXPECT_EQ(world.found(), Found{"packets-dropped ib0"});
+    EXPECT_EQ(diagnose(world.facts).front().what, "it drops packets");
+    grow(statistics, "tx_packets", 990);
+    EXPECT_EQ(world.found(), Found{"packets-dropped ib0"});
+    grow(statistics, "tx_packets", 991);
+    EXPECT_EQ(world.found(), Found{"note:packets-dropped ib0"}) << "less than one of a hundred";
+    grow(world.ib0().reasons, "tx_too_long", 10);
+    grow(world.ib0().reasons, "path_queries", 3);
+    EXPECT_EQ(diagnose(world.facts).front().what, "it drops packets: tx_too_long by 10");
+    world.first().pkeys = {0x7FFF};
+    EXPECT_EQ(world.found(), Found{"partition-limited ib0"}) << "it follows from that";
 }
 
 TEST(DiagnoseInterface, AFirewall)
