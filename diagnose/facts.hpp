@@ -157,16 +157,20 @@ struct Drop {
 
 // How far the way to a peer goes.
 struct Peer {
-    std::string address{};
-    std::string interface {
-    }; // that the route leads to; "": there is no route
+    std::string address{};      // as it was asked for
+    std::string interface = {}; // that the route or its zone leads to; "": there is no route
     std::optional<netlink::Neighbour> neighbour{};
     Answer pathAsked{};
     std::optional<ib::PathRecord> path{};
-    std::optional<bool> small{}; // whether a short packet is answered
-    std::optional<bool> large{}; // one as long as the interface sends
-    std::size_t largeBytes = 0;  // of it, IP header and all
-    std::optional<int> cm{};     // errno of RDMA CM's way there, 0: it is there
+    std::string connection{};       // state of our driver's connection to it; "": it is not known
+    std::optional<bool> small{};    // whether a short packet is answered
+    std::optional<bool> datagram{}; // one as long as a datagram, where the interface sends longer
+    std::size_t datagramBytes = 0;  // of it, IP header and all
+    std::optional<bool> large{};    // one as long as the interface sends
+    std::size_t largeBytes = 0;
+    bool isInPieces = false;    // answers to the latter are fragments
+    std::optional<int> cm{};    // errno of RDMA CM's way there, 0: it is there
+    std::optional<int> heard{}; // errno of what its connection manager says, 0: it has answered
 };
 
 struct Unseen {

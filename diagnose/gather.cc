@@ -80,7 +80,7 @@ io::Result<void> readHost(const Request &request, const openib::Roots &roots, Fa
     facts.wanted = request.interface;
     facts.tables = {{.family = "ipv4", .counters = {}}, {.family = "ipv6", .counters = {}}};
     if (!request.peer.empty())
-        facts.peer = Peer{.address = request.peer, .interface = {}};
+        facts.peer = Peer{.address = request.peer};
     return {};
 }
 
@@ -151,7 +151,7 @@ io::Result<Facts> gather(const Request &request)
     bindAddresses(facts);
     readFirewall(facts);
     if (facts.peer) {
-        walkToPeer(*socket, facts);
+        walkToPeer(*socket, roots, facts);
         fabric.askPath(facts);
     }
     readNeighbours(*socket, roots, facts);

@@ -31,7 +31,13 @@ void readFirewall(Facts &facts);
 void bindAddresses(Facts &facts);
 
 // The way to Facts::peer, whose address is set
-void walkToPeer(netlink::Socket &socket, Facts &facts);
+void walkToPeer(netlink::Socket &socket, const openib::Roots &roots, Facts &facts);
+// The number in such a column of /proc/net/snmp ("Ip", "ReasmReqds"), or behind such a name in
+// snmp6; 0 if there is none.
+[[nodiscard]] std::uint64_t snmpIn(std::string_view text, std::string_view protocol,
+                                   std::string_view name);
+// The state of the connection to that port, in our driver's debugfs file; "": there is none.
+[[nodiscard]] std::string connectionIn(std::string_view text, io::View gid);
 
 // What stands in a file of sysfs as a number, decimal or hexadecimal; 0 if it is none.
 [[nodiscard]] std::uint64_t numberIn(const std::string &path);

@@ -87,15 +87,37 @@ io::Result<void> RdmaCm::resolve(io::View address, int scope,
     const Id id = newId(channel_);
     if (!id)
         return io::systemFail(device);
+    return resolve(id.get(), address, scope, patience);
+}
+
+io::Result<void> RdmaCm::resolve(rdma_cm_id *id, io::View address, int scope,
+                                 std::chrono::milliseconds patience) const
+{
     sockaddr_storage peer = socketAddress(address, scope);
     const int milliseconds = static_cast<int>(patience.count());
-    if (rdma_resolve_addr(id.get(), nullptr, reinterpret_cast<sockaddr *>(&peer), milliseconds) < 0)
+    if (rdma_resolve_addr(id, nullptr, reinterpret_cast<sockaddr *>(&peer), milliseconds) < 0)
         return io::systemFail("address");
     if (const auto done = await(RDMA_CM_EVENT_ADDR_RESOLVED, patience); !done)
         return done;
-    if (rdma_resolve_route(id.get(), milliseconds) < 0)
+    if (rdma_resolve_route(id, milliseconds) < 0)
         return io::systemFail("route");
     return await(RDMA_CM_EVENT_ROUTE_RESOLVED, patience);
+}
+
+io::Result<void> RdmaCm::knock(io::View address, int scope,
+                               std::chrono::milliseconds patience) const
+{
+    const Id id = newId(channel_);
+    if (!id)
+        return io::systemFail(device);
+    if (const auto done = resolve(id.get(), address, scope, patience); !done)
+        return done;
+    // Port 0. No queue pair is made, since none will be connected; the number is anyone's.
+    rdma_conn_param wish{};
+    wish.qp_num = 2;
+    if (rdma_connect(id.get(), &wish) < 0)
+        return io::systemFail("connection");
+    return await(RDMA_CM_EVENT_REJECTED, patience);
 }
 
 io::Result<void> RdmaCm::await(int event, std::chrono::milliseconds patience) const

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <string>
 
+struct rdma_cm_id;
 struct rdma_event_channel;
 
 namespace openipoib::diagnose
@@ -29,11 +30,17 @@ class RdmaCm
     // that has come instead; ETIMEDOUT.
     [[nodiscard]] io::Result<void> resolve(io::View address, int scope,
                                            std::chrono::milliseconds patience) const;
+    // Whether its connection manager answers, if only that nobody listens: it is asked for a
+    // connection to a port that nobody can listen at. Errors besides: ETIMEDOUT, it says nothing.
+    [[nodiscard]] io::Result<void> knock(io::View address, int scope,
+                                         std::chrono::milliseconds patience) const;
 
   private:
     explicit RdmaCm(rdma_event_channel *channel) : channel_(channel) {}
 
     [[nodiscard]] io::Result<void> await(int event, std::chrono::milliseconds patience) const;
+    [[nodiscard]] io::Result<void> resolve(rdma_cm_id *id, io::View address, int scope,
+                                           std::chrono::milliseconds patience) const;
 
     rdma_event_channel *channel_;
 };

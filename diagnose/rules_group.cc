@@ -16,9 +16,6 @@ namespace openipoib::diagnose
 namespace
 {
 
-// What IPoIB puts before each packet
-constexpr unsigned headerBytes = 4;
-
 // An interface whose port can be in a group, as far as is known before groups are looked at.
 const Port *joiningPort(const Facts &facts, const Interface &interface, const Findings &findings)
 {
@@ -173,7 +170,7 @@ void mtuBelowGroup(const Facts &facts, Findings &findings)
         const auto &record = interface.broadcast.record;
         if (!record || interface.connected.value_or(false) || !interface.link.isRunning())
             continue;
-        const unsigned most = mtuOf(record->mtu) - headerBytes;
+        const unsigned most = ipMtuOf(record->mtu);
         if (interface.link.mtu >= most)
             continue;
         findings.add({.rule = "mtu-below-group",

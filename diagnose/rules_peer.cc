@@ -2,6 +2,7 @@
 // The way to one peer, step by step.
 #include "diagnose/walk.hpp"
 
+#include "diagnose/gather.hpp"
 #include "diagnose/rules.hpp"
 #include "diagnose/text.hpp"
 
@@ -24,7 +25,11 @@ constexpr std::uint8_t takesConnections = 0x80;
 Step route(const Facts &facts, const Peer &peer)
 {
     Step step{.name = "route"};
-    if (peer.interface.empty()) {
+    const auto name = parsePeer(peer.address);
+    if (peer.interface.empty() && name && name->isOfLink()) {
+        step.fails("it is an address of a link, and nobody says of which",
+                   fmt::format("name the interface: --peer {}%ib0", peer.address));
+    } else if (peer.interface.empty()) {
         step.fails("there is no route to it", "an interface with an address of its subnet, or ip "
                                               "route add; from within a VRF: ip vrf exec");
     } else if (!facts.interface(peer.interface)) {
@@ -93,6 +98,18 @@ Step path(const Peer &peer)
     return step;
 }
 
+bool takesConnectionsOf(const Peer &peer)
+{
+    return peer.neighbour && !peer.neighbour->hardware.empty() &&
+           (peer.neighbour->hardware.front() & takesConnections);
+}
+
+// As our driver calls the states in which packets go as datagrams
+bool isRefused(const Peer &peer)
+{
+    return peer.connection == "DATAGRAM" || peer.connection.starts_with("RETRY");
+}
+
 Step mode(const Facts &facts, const Peer &peer)
 {
     Step step{.name = "connection"};
@@ -101,10 +118,13 @@ Step mode(const Facts &facts, const Peer &peer)
         return step;
     if (!interface->connected.value_or(false))
         step.passes("none: this interface is in datagram mode");
-    else if (!(peer.neighbour->hardware.front() & takesConnections))
+    else if (!takesConnectionsOf(peer))
         step.passes("none: the peer takes no connections, so that datagrams go there");
+    else if (isRefused(peer))
+        step.passes("none: the peer has refused it, and datagrams go there");
     else
-        step.passes("connected mode");
+        step.passes(peer.connection == "UP" ? "connected mode, and there is one"
+                                            : "connected mode");
     return step;
 }
 
@@ -122,18 +142,39 @@ Step datagram(const Peer &peer)
     return step;
 }
 
+// Where the interface sends longer packets through connections
+Step wholeDatagram(const Peer &peer)
+{
+    Step step{.name = "datagrams"};
+    if (!peer.datagram)
+        return step;
+    if (*peer.datagram)
+        step.passes(fmt::format("{} octets are answered", peer.datagramBytes));
+    else
+        step.fails(fmt::format("packets of {} octets, which a datagram holds, are not answered, "
+                               "short ones are",
+                               peer.datagramBytes),
+                   "one MTU for both hosts: compare ip link show of both, and the path's MTU "
+                   "above with that of the broadcast group (saquery -g)");
+    return step;
+}
+
 Step longPackets(const Peer &peer)
 {
     Step step{.name = "long packets"};
     if (!peer.large)
         return step;
     if (*peer.large)
-        step.passes(fmt::format("{} octets are answered", peer.largeBytes));
+        step.passes(fmt::format("{} octets are answered{}", peer.largeBytes,
+                                peer.isInPieces ? ", in pieces" : ""));
     else
         step.fails(
-            fmt::format("packets of {} octets are not answered, short ones are", peer.largeBytes),
-            "one MTU for both hosts: compare ip link show of both; a peer in the other mode "
-            "says so by ICMP, which a firewall may drop");
+            fmt::format("packets of {} octets are not answered, {} are", peer.largeBytes,
+                        peer.datagram.value_or(false)
+                            ? fmt::format("those of {}", peer.datagramBytes)
+                            : "short ones"),
+            "one MTU and one mode for both hosts: compare ip link show of both; a peer in the "
+            "other mode says so by ICMP, which a firewall may drop");
     return step;
 }
 
@@ -142,13 +183,39 @@ Step connectionManager(const Peer &peer)
     Step step{.name = "RDMA CM"};
     if (!peer.cm)
         return step;
-    if (*peer.cm == 0)
-        step.passes("finds it");
-    else
+    const bool isSilent = peer.heard == ETIMEDOUT;
+    if (*peer.cm != 0)
         step.fails(fmt::format("RDMA CM does not get there: {}", errorText(*peer.cm)),
                    "is rdma_cm's device that of the interface (rdma link), and in the same network "
                    "namespace?");
+    // One that takes connections of IPoIB has a connection manager.
+    else if (isSilent && takesConnectionsOf(peer))
+        step.fails("its connection manager does not answer",
+                   "nothing connects to it: are ib_cm and rdma_cm loaded there, and are management "
+                   "datagrams lost on the way (perfquery: VL15Dropped, errors)?");
+    else
+        step.passes(isSilent          ? "finds it; no connection manager answers there"
+                    : peer.heard == 0 ? "finds it, and its connection manager answers"
+                                      : "finds it");
     return step;
+}
+
+// What packets of ours that it does not take as a connection's can be lost by
+void connectionRefused(const Facts &facts, Findings &findings)
+{
+    const Interface *interface = facts.peer ? facts.interface(facts.peer->interface) : nullptr;
+    if (!interface || !interface->connected.value_or(false) || !takesConnectionsOf(*facts.peer) ||
+        !isRefused(*facts.peer))
+        return;
+    findings.add(
+        {.rule = "connection-refused",
+         .on = facts.peer->address,
+         .what = fmt::format("it refuses connections of {}", interface->name()),
+         .why = "its hardware address says that it takes them; datagrams go there, and packets "
+                "that are too long for one are lost",
+         .cure = "there, ethtool -S says whether it has too many (cm_rx_full, cm_rejects), dmesg "
+                 "what it says; here, cm_lost counts connections that broke: look for errors on "
+                 "the way, or set both to datagram mode"});
 }
 
 // The first step that fails
@@ -157,7 +224,7 @@ void peerFails(const Facts &facts, Findings &findings)
     if (!facts.peer)
         return;
     for (const auto &step : walk(facts))
-        if (step.result == StepResult::failed) {
+        if (step.result == StepResult::failed && !findings.isWrong(facts.peer->address)) {
             findings.add({.rule = "peer",
                           .on = facts.peer->address,
                           .what = step.text,
@@ -167,7 +234,29 @@ void peerFails(const Facts &facts, Findings &findings)
         }
 }
 
-constexpr std::array rules{Rule{"peer", peerFails}};
+// The links of both are one link, which has one MTU (RFC 4391, section 7).
+void peerMtu(const Facts &facts, Findings &findings)
+{
+    const Interface *interface = facts.peer ? facts.interface(facts.peer->interface) : nullptr;
+    if (!interface || !facts.peer->isInPieces || findings.isWrong(facts.peer->address))
+        return;
+    findings.add({.rule = "peer-mtu",
+                  .on = facts.peer->address,
+                  .what = fmt::format("its MTU is less than that of {}, {}", interface->name(),
+                                      interface->link.mtu),
+                  .why = "its answers to packets of that length come as fragments; hosts of one "
+                         "link are to have one MTU",
+                  .cure = fmt::format("compare mode and MTU of both hosts (ip link show), and the "
+                                      "peer's route to here (ip route get); ip link set {} mtu N "
+                                      "on one of them",
+                                      interface->name())});
+}
+
+constexpr std::array rules{
+    Rule{"connection-refused", connectionRefused},
+    Rule{"peer", peerFails},
+    Rule{"peer-mtu", peerMtu},
+};
 
 } // namespace
 
@@ -176,9 +265,12 @@ std::vector<Step> walk(const Facts &facts)
     if (!facts.peer)
         return {};
     const Peer &peer = *facts.peer;
-    std::vector<Step> steps{route(facts, peer), neighbour(peer),        hardware(facts, peer),
-                            path(peer),         mode(facts, peer),      datagram(peer),
-                            longPackets(peer),  connectionManager(peer)};
+    std::vector<Step> steps{route(facts, peer), neighbour(peer),   hardware(facts, peer),
+                            path(peer),         mode(facts, peer), datagram(peer)};
+    if (peer.datagram)
+        steps.push_back(wholeDatagram(peer));
+    steps.push_back(longPackets(peer));
+    steps.push_back(connectionManager(peer));
     bool isOver = false;
     for (auto &step : steps) {
         if (isOver)

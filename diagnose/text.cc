@@ -63,6 +63,13 @@ unsigned mtuOf(std::uint8_t code)
     return code >= least && code <= most ? 128U << code : 0;
 }
 
+unsigned ipMtuOf(std::uint8_t code)
+{
+    constexpr unsigned headerBytes = 4;
+    const unsigned mtu = mtuOf(code);
+    return mtu > headerBytes ? mtu - headerBytes : 0;
+}
+
 unsigned rateOf(std::uint8_t code)
 {
     const int mbit = ibv_rate_to_mbps(static_cast<ibv_rate>(code));

@@ -9,7 +9,6 @@
 #include "io/journal.hpp"
 #include "io/lock_file.hpp"
 #include "io/process.hpp"
-#include "netlink/address.hpp"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -75,9 +74,7 @@ void describe(CLI::App &app, openib::Options &options, Command &command)
     look->add_option("DEV", command.argument, "only this one");
     look->add_option("--peer", command.peer, "an address: walk the way to that host, too")
         ->check([](const std::string &text) {
-            const bool isAddress =
-                text.find('/') == std::string::npos && netlink::parseAddress(text).has_value();
-            return isAddress ? std::string() : text + " is no IP address";
+            return diagnose::parsePeer(text) ? std::string() : text + " is no IP address";
         });
     add("show", "the settings that the configuration file makes");
     add("allows", "")

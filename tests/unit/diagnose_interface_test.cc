@@ -267,10 +267,16 @@ TEST(DiagnosePeer, EachStepCanBeTheLast)
     EXPECT_TRUE(walk(world.facts).empty());
     Peer &peer = world.addPeer();
     EXPECT_EQ(failing(world), "none");
+    peer.heard = ETIMEDOUT;
+    EXPECT_EQ(failing(world), "RDMA CM");
+    peer.neighbour->hardware[0] = 0;
+    EXPECT_EQ(failing(world), "none") << "it may have none";
     peer.cm = ENODEV;
     EXPECT_EQ(failing(world), "RDMA CM");
     peer.large = false;
     EXPECT_EQ(failing(world), "long packets");
+    peer.datagram = false;
+    EXPECT_EQ(failing(world), "datagrams");
     peer.small = false;
     EXPECT_EQ(failing(world), "short packets");
     peer.path.reset();
@@ -299,6 +305,63 @@ TEST(DiagnosePeer, WhyThereIsNoConnection)
     peer.neighbour->hardware[0] = 0;
     EXPECT_EQ(walk(world.facts)[4].text,
               "none: the peer takes no connections, so that datagrams go there");
+}
+
+TEST(DiagnosePeer, ARefusedConnection)
+{
+    World world;
+    Peer &peer = world.addPeer();
+    world.ib0().connected = true;
+    world.ib0().link.mtu = 65520;
+    peer.datagram = true;
+    peer.datagramBytes = 4092;
+    peer.largeBytes = 65520;
+    for (const auto *state : {"", "NEW", "PATH", "REQ", "UP"}) {
+        peer.connection = state;
+        EXPECT_EQ(world.found(), Found{}) << state;
+    }
+    for (const auto *state : {"DATAGRAM", "RETRY", "RETRY_PATH"}) {
+        peer.connection = state;
+        EXPECT_EQ(world.found(), Found{"connection-refused 10.0.0.2"}) << state;
+    }
+    EXPECT_EQ(walk(world.facts)[4].text, "none: the peer has refused it, and datagrams go there");
+    peer.large = false;
+    EXPECT_EQ(world.found(), Found{"connection-refused 10.0.0.2"}) << "the cause alone";
+    peer.connection.clear();
+    EXPECT_EQ(diagnose(world.facts).front().what,
+              "packets of 65520 octets are not answered, those of 4092 are");
+    peer.connection = "DATAGRAM";
+    peer.large = true;
+    world.ib0().connected = false;
+    EXPECT_EQ(world.found(), Found{}) << "no connection is wanted";
+}
+
+TEST(DiagnosePeer, AnotherMtu)
+{
+    World world;
+    Peer &peer = world.addPeer();
+    peer.isInPieces = true;
+    EXPECT_EQ(world.found(), Found{"peer-mtu 10.0.0.2"});
+    EXPECT_EQ(diagnose(world.facts).front().what, "its MTU is less than that of ib0, 4092");
+    peer.cm = ENODEV;
+    EXPECT_EQ(world.found(), Found{"peer 10.0.0.2"}) << "that is worse";
+}
+
+TEST(DiagnosePeer, Names)
+{
+    EXPECT_EQ(parsePeer("10.0.0.2")->address, (io::Bytes{10, 0, 0, 2}));
+    EXPECT_EQ(parsePeer("fd00::2")->zone, "");
+    EXPECT_FALSE(parsePeer("fd00::2")->isOfLink());
+    EXPECT_EQ(parsePeer("fe80::2%ib0")->zone, "ib0");
+    EXPECT_TRUE(parsePeer("fe80::2")->isOfLink());
+    for (const auto *text : {"", "h1", "10.0.0.2/24", "10.0.0.2%ib0", "fd00::2%ib0", "fe80::2%",
+                             "fe80::/64%ib0", "%ib0"})
+        EXPECT_FALSE(parsePeer(text)) << text;
+    World world;
+    Peer &peer = world.addPeer();
+    peer.address = "fe80::2";
+    peer.interface.clear();
+    EXPECT_EQ(diagnose(world.facts).front().cure, "name the interface: --peer fe80::2%ib0");
 }
 
 Found namesOf(const std::vector<Interface> &interfaces)

@@ -86,6 +86,8 @@ TEST(DiagnoseText, Values)
     EXPECT_EQ(mtuOf(5), 4096u);
     EXPECT_EQ(mtuOf(0), 0u);
     EXPECT_EQ(mtuOf(6), 0u);
+    EXPECT_EQ(ipMtuOf(4), 2044u);
+    EXPECT_EQ(ipMtuOf(0), 0u);
     EXPECT_EQ(rateOf(3), 10000u);
     EXPECT_EQ(rateOf(63), 0u);
     EXPECT_EQ(rateIn("2.5 Gb/sec (1X SDR)"), 2500u);
@@ -150,6 +152,31 @@ TEST(DiagnoseFirewall, WhatIsNoRuleset)
     for (const auto *text : {"", "{", "[]", "3", R"({"nftables": 3})", R"({"nftables": [3, null]})",
                              R"({"nftables": [{"rule": {"expr": [3]}}]})"})
         EXPECT_TRUE(dropsIn(text).empty()) << text;
+}
+
+TEST(DiagnoseText, CountersOfTheKernel)
+{
+    const char *const four = "Ip: Forwarding ReasmTimeout ReasmReqds\nIp: 1 0 7\n"
+                             "Icmp: ReasmReqds\nIcmp: 3\n";
+    EXPECT_EQ(snmpIn(four, "Ip", "ReasmReqds"), 7u);
+    EXPECT_EQ(snmpIn(four, "Ip", "ReasmOKs"), 0u);
+    EXPECT_EQ(snmpIn(four, "Icmp", "ReasmReqds"), 3u);
+    const char *const six = "Ip6InReceives  \t12\nIp6ReasmReqds  \t34\n";
+    EXPECT_EQ(snmpIn(six, "", "Ip6ReasmReqds"), 34u);
+    for (const auto *text : {"", "Ip:", "Ip: ReasmReqds", "Ip: ReasmReqds\nIp: x\n"})
+        EXPECT_EQ(snmpIn(text, "Ip", "ReasmReqds"), 0u) << text;
+}
+
+TEST(DiagnoseText, ConnectionsOfOurDriver)
+{
+    const char *const text = "GID: fe80:0:0:0:50f8:83ff:fe85:200\n  direction: out\n"
+                             "  QPN:      0x000002\n  state:    DATAGRAM\n\n"
+                             "GID: fe80:0:0:0:50f8:83ff:fe85:300\n  direction: in\n"
+                             "  QPN:      0x000003\n  state:    LIVE\n";
+    EXPECT_EQ(connectionIn(text, gidIn("fe8000000000000050f883fffe850200")), "DATAGRAM");
+    EXPECT_EQ(connectionIn(text, gidIn("fe8000000000000050f883fffe850300")), "") << "its own";
+    EXPECT_EQ(connectionIn(text, gidIn("fe8000000000000050f883fffe850400")), "");
+    EXPECT_EQ(connectionIn("", io::Bytes{1}), "");
 }
 
 TEST(MadPort, WhyItCannotBeOpened)

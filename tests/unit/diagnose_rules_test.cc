@@ -354,6 +354,9 @@ TEST(DiagnoseRules, AnMtuBelowThatOfTheGroup)
     EXPECT_EQ(world.found(), Found{"note:mtu-below-group ib0"});
     world.ib0().connected = true;
     EXPECT_EQ(world.found(), Found{}) << "it is that of connected mode";
+    world.ib0().connected = false;
+    world.ib0().broadcast.record->mtu = 0;
+    EXPECT_EQ(world.found(), Found{}) << "no code of an MTU";
 }
 
 } // namespace
