@@ -20,6 +20,7 @@ namespace
 
 constexpr std::chrono::milliseconds nearPatience{300};
 constexpr std::chrono::milliseconds fabricPatience{600};
+constexpr std::chrono::milliseconds tablePatience{1200};
 constexpr std::uint8_t switchType = 2;
 constexpr MadTarget directed{.lid = ib::permissiveLid, .qpn = 0};
 
@@ -62,7 +63,8 @@ PortInfo portInfoIn(io::View data)
             .widthEnabled = get(IB_PORT_LINK_WIDTH_ENABLED_F),
             .widthActive = get(IB_PORT_LINK_WIDTH_ACTIVE_F),
             .speedEnabled = get(IB_PORT_LINK_SPEED_ENABLED_F),
-            .speedActive = get(IB_PORT_LINK_SPEED_ACTIVE_F)};
+            .speedActive = get(IB_PORT_LINK_SPEED_ACTIVE_F),
+            .lanes = get(IB_PORT_OPER_VLS_F)};
 }
 
 ib::Gid groupOf(const netlink::Link &link)
@@ -154,13 +156,37 @@ void Fabric::sampleFarEnd(Leg &leg, FarEnd &far, Sample sample)
         into[std::string(name)] = ib::getField(*data, field);
 }
 
+// One that has a single lane need not have the table.
+void Fabric::askLanes(Leg &leg, Port &port)
+{
+    const auto data = near(leg, ib::SmpAttribute::slToVl, 0, {});
+    if (!data)
+        return;
+    LaneTable &lanes = port.lanes.emplace();
+    for (std::size_t level = 0; level < lanes.size(); ++level)
+        lanes.at(level) = io::bits<std::uint8_t>((*data)[level / 2], level % 2 ? 0 : 4, 4);
+}
+
+// Enough to know whether a table of neighbours can hold them
+void Fabric::askHosts(Leg &leg, Port &port)
+{
+    const auto mad = leg.port.ask(ib::NodeRecord::hostsQuestion(++transaction_),
+                                  {.lid = static_cast<std::uint16_t>(port.smLid)}, tablePatience);
+    if (mad)
+        port.manager.hosts = ib::saTableSize(*mad, ib::SaAttribute::nodeRecord);
+}
+
 void Fabric::askManager(Leg &leg, Port &port)
 {
     Answer &answer = port.manager.administration;
+    const auto start = std::chrono::steady_clock::now();
     (void)administration(
         leg, port, [](std::uint64_t id) { return ib::saRequest({.transaction = id}); }, answer);
     if (answer.reply != Reply::answered)
         return;
+    port.manager.heard =
+        std::chrono::ceil<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start);
+    askHosts(leg, port);
     if (port.smLid == port.shown.lid)
         port.manager.guid = guidOf(gidIn(port.shown.gid));
     else if (const auto info = dataIn(leg.port.ask(
@@ -197,6 +223,7 @@ void Fabric::ask(Facts &facts)
             port.info = portInfoIn(*info);
         if (!port.isActive())
             continue;
+        askLanes(leg, port);
         askFarEnd(leg, port);
         if (port.far)
             sampleFarEnd(leg, *port.far, Sample::before);
@@ -215,11 +242,22 @@ void Fabric::ask(Facts &facts)
     }
 }
 
-void Fabric::sampleFarEnds(Facts &facts)
+void Fabric::askAgain(Facts &facts)
 {
-    for (auto &leg : legs_)
-        if (auto &far = facts.ports[leg.index].far)
-            sampleFarEnd(leg, *far, Sample::after);
+    for (auto &leg : legs_) {
+        Port &port = facts.ports[leg.index];
+        if (port.far)
+            sampleFarEnd(leg, *port.far, Sample::after);
+        for (auto &interface : facts.interfaces) {
+            if (facts.portOf(interface) != &port)
+                continue;
+            const ib::Gid broadcast = groupOf(interface.link);
+            if (interface.broadcast.isMissing())
+                interface.broadcast = askGroup(leg, port, broadcast);
+            if (interface.allNodes.isMissing())
+                interface.allNodes = askGroup(leg, port, allNodesOf(broadcast));
+        }
+    }
 }
 
 void Fabric::askPath(Facts &facts)

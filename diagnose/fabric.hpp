@@ -23,8 +23,9 @@ class Fabric
     explicit Fabric(Facts &facts);
 
     void ask(Facts &facts);
-    // A second time the counters of the other ends.
-    void sampleFarEnds(Facts &facts);
+    // A second time the counters of the other ends, and for groups that were not there: hosts may
+    // have been joining.
+    void askAgain(Facts &facts);
     // For the path to the peer, whose hardware address is known by now.
     void askPath(Facts &facts);
 
@@ -44,7 +45,9 @@ class Fabric
                                             Answer &answer);
     void askFarEnd(Leg &leg, Port &port);
     void sampleFarEnd(Leg &leg, FarEnd &far, Sample sample);
+    void askLanes(Leg &leg, Port &port);
     void askManager(Leg &leg, Port &port);
+    void askHosts(Leg &leg, Port &port);
     [[nodiscard]] Group askGroup(Leg &leg, const Port &port, const ib::Gid &mgid);
 
     std::vector<Leg> legs_;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace openipoib::diagnose
 {
@@ -11,6 +12,18 @@ namespace openipoib::diagnose
 std::string Port::name() const
 {
     return fmt::format("{} port {}", hca, shown.number);
+}
+
+bool Port::hasNoLane(std::uint8_t level) const
+{
+    constexpr unsigned management = 15;
+    constexpr std::array<unsigned, 6> lanesOf{0, 1, 2, 4, 8, 15};
+    if (!lanes || !info || level >= lanes->size())
+        return false;
+    const unsigned lane = lanes->at(level);
+    const unsigned most = info->lanes < lanesOf.size() ? lanesOf.at(info->lanes) : 0;
+    // A port with one lane has no need of a table.
+    return lane == management || (most > 1 && lane >= most);
 }
 
 const Port *Facts::portOf(const Interface &interface) const

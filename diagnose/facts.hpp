@@ -12,6 +12,8 @@
 #include "netlink/link.hpp"
 #include "netlink/neighbour.hpp"
 
+#include <array>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -64,6 +66,7 @@ struct PortInfo {
     unsigned widthActive = 0;
     unsigned speedEnabled = 0; // a bit for SDR, DDR, QDR
     unsigned speedActive = 0;
+    unsigned lanes = 0; // code of how many for data: 1, 2, 4, 8, 15 are 1 to 5
 };
 
 // The other end of a port's cable.
@@ -76,7 +79,12 @@ struct FarEnd {
 struct SubnetManager {
     Answer administration; // its SA, asked for its ClassPortInfo
     std::optional<std::uint64_t> guid;
+    std::optional<std::chrono::milliseconds> heard; // after so long it has answered
+    std::optional<std::size_t> hosts;               // ports of hosts that it knows
 };
+
+// Virtual lanes by service level
+using LaneTable = std::array<std::uint8_t, 16>;
 
 struct Port {
     std::string hca;
@@ -86,6 +94,7 @@ struct Port {
     std::optional<unsigned> mtu;      // active, bytes
     Answer asked;                     // for its own PortInfo
     std::optional<PortInfo> info;
+    std::optional<LaneTable> lanes;
     SubnetManager manager;
     // Whose LID the port's LID is, as the SA has it
     std::optional<ib::NodeRecord> lidOwner;
@@ -93,6 +102,8 @@ struct Port {
     Counted counters; // sysfs: symbol_error ...
 
     [[nodiscard]] std::string name() const; // "mlx5_0 port 1"
+    // Whether it drops what it is to send at that service level
+    [[nodiscard]] bool hasNoLane(std::uint8_t level) const;
     [[nodiscard]] bool isInfiniband() const { return shown.layer == "InfiniBand"; }
     [[nodiscard]] bool isActive() const { return shown.state == "ACTIVE"; }
 };

@@ -157,7 +157,7 @@ io::Result<Facts> gather(const Request &request)
     readNeighbours(*socket, roots, facts);
     std::this_thread::sleep_until(second);
     doubles.read(facts);
-    fabric.sampleFarEnds(facts);
+    fabric.askAgain(facts);
     sampleCounters(roots, Sample::after, facts);
     return facts;
 }

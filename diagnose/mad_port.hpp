@@ -37,7 +37,8 @@ class MadPort
     ~MadPort();
 
     // @question: a whole MAD; the kernel makes the upper half of its transaction. It is sent again
-    // when nothing has come for a third of @patience. Errors: ETIMEDOUT, nobody has answered.
+    // when nothing has come for a third of @patience. The answer may be longer than one MAD.
+    // Errors: ETIMEDOUT, nobody has answered.
     [[nodiscard]] io::Result<io::Bytes> ask(io::View question, MadTarget target,
                                             std::chrono::milliseconds patience);
 

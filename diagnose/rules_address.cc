@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 namespace openipoib::diagnose
 {
@@ -191,6 +192,30 @@ void neighbourLimit(const Facts &facts, Findings &findings)
     }
 }
 
+// What will be full if this host speaks with all others
+void neighbourRoom(const Facts &facts, Findings &findings)
+{
+    std::size_t hosts = 0;
+    for (const auto &port : facts.ports)
+        hosts = std::max(hosts, port.manager.hosts.value_or(0));
+    for (const auto &table : facts.tables) {
+        if (table.most == 0 || hosts <= table.most || findings.has("neighbour-limit", table.family))
+            continue;
+        const auto enough = std::bit_ceil(hosts) * 2;
+        findings.add(
+            {.rule = "neighbour-room",
+             .severity = Severity::note,
+             .on = table.family,
+             .what = fmt::format("the table of neighbours holds {} at most, and the subnet "
+                                 "has {} ports of hosts",
+                                 table.most, hosts),
+             .why = "gc_thresh3; once this host speaks with more, packets are dropped",
+             .cure = fmt::format("sysctl -w net.{0}.neigh.default.gc_thresh3={1} "
+                                 "net.{0}.neigh.default.gc_thresh2={2}",
+                                 table.family, enough, enough / 2)});
+    }
+}
+
 void vrf(const Facts &facts, Findings &findings)
 {
     constexpr std::pair<unsigned, unsigned> mended{6, 18};
@@ -243,6 +268,7 @@ constexpr std::array rules{
     Rule{"address-failed", addressFailed},
     Rule{"address-duplicate", addressAnswered},
     Rule{"neighbour-limit", neighbourLimit},
+    Rule{"neighbour-room", neighbourRoom},
     Rule{"vrf", vrf},
     Rule{"rdma-cm", rdmaCm},
 };

@@ -123,6 +123,27 @@ void keyViolations(const Facts &facts, Findings &findings)
                          "partition join once more"});
 }
 
+void groupLane(const Facts &facts, Findings &findings)
+{
+    for (const auto &interface : facts.interfaces) {
+        const Port *port = joiningPort(facts, interface, findings);
+        const auto &record = interface.broadcast.record;
+        if (!port || !record || !port->hasNoLane(record->sl))
+            continue;
+        findings.add(
+            {.rule = "group-lane",
+             .on = interface.name(),
+             .what = fmt::format("{} drops what it is to send at service level {}, that of "
+                                 "its broadcast group",
+                                 port->name(), record->sl),
+             .why = fmt::format("its table gives that level the virtual lane {}, which it "
+                                "does not have for data",
+                                port->lanes->at(record->sl)),
+             .cure = "sl=0 in the line of the partition in opensm's partitions.conf, or "
+                     "another qos_ca_sl2vl in opensm.conf; smpquery sl2vl shows the table"});
+    }
+}
+
 // Whether the kernel has IPv6 on it, and has had it for longer than duplicate address detection
 // takes: it has joined the group by then.
 bool hasIpv6(const Interface &interface)
@@ -184,10 +205,15 @@ void mtuBelowGroup(const Facts &facts, Findings &findings)
 }
 
 constexpr std::array rules{
-    Rule{"group-missing", groupMissing},   Rule{"group-rate", groupRate},
-    Rule{"group-mtu", groupMtu},           Rule{"group-key", groupKey},
-    Rule{"key-violations", keyViolations}, Rule{"no-carrier", noCarrier},
-    Rule{"group-ipv6", groupIpv6},         Rule{"mtu-below-group", mtuBelowGroup},
+    Rule{"group-missing", groupMissing},
+    Rule{"group-rate", groupRate},
+    Rule{"group-mtu", groupMtu},
+    Rule{"group-lane", groupLane},
+    Rule{"group-key", groupKey},
+    Rule{"key-violations", keyViolations},
+    Rule{"no-carrier", noCarrier},
+    Rule{"group-ipv6", groupIpv6},
+    Rule{"mtu-below-group", mtuBelowGroup},
 };
 
 } // namespace

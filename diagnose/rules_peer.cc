@@ -82,9 +82,11 @@ Step hardware(const Facts &facts, const Peer &peer)
     return step;
 }
 
-Step path(const Peer &peer)
+Step path(const Facts &facts, const Peer &peer)
 {
     Step step{.name = "path record"};
+    const Interface *interface = facts.interface(peer.interface);
+    const Port *port = interface ? facts.portOf(*interface) : nullptr;
     if (peer.pathAsked.reply == Reply::silent)
         step.fails("the subnet manager does not answer when asked for the path",
                    "start a subnet manager");
@@ -92,9 +94,14 @@ Step path(const Peer &peer)
         step.fails("the subnet manager knows no path to it",
                    "is the peer's port ACTIVE, and in this partition? ip neigh flush, if its GID "
                    "is an old one");
+    else if (peer.path && port && port->hasNoLane(peer.path->sl))
+        step.fails(fmt::format("{} drops what it is to send at service level {}, that of the path",
+                               port->name(), peer.path->sl),
+                   "smpquery sl2vl shows which lanes its service levels have: qos_ca_sl2vl in "
+                   "opensm.conf, or another service level by opensm's QoS policy");
     else if (peer.path)
-        step.passes(fmt::format("LID {}, MTU {}, {}", peer.path->dlid, mtuOf(peer.path->mtu),
-                                rateText(rateOf(peer.path->rate))));
+        step.passes(fmt::format("LID {}, SL {}, MTU {}, {}", peer.path->dlid, peer.path->sl,
+                                mtuOf(peer.path->mtu), rateText(rateOf(peer.path->rate))));
     return step;
 }
 
@@ -266,7 +273,7 @@ std::vector<Step> walk(const Facts &facts)
         return {};
     const Peer &peer = *facts.peer;
     std::vector<Step> steps{route(facts, peer), neighbour(peer),   hardware(facts, peer),
-                            path(peer),         mode(facts, peer), datagram(peer)};
+                            path(facts, peer),  mode(facts, peer), datagram(peer)};
     if (peer.datagram)
         steps.push_back(wholeDatagram(peer));
     steps.push_back(longPackets(peer));

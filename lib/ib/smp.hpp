@@ -16,6 +16,7 @@ enum class SmpAttribute : std::uint16_t {
     nodeDescription = 0x10,
     nodeInfo = 0x11,
     portInfo = 0x15,
+    slToVl = 0x17,
     smInfo = 0x20,
 };
 

@@ -196,6 +196,27 @@ TEST(DiagnoseInterface, NeighbourTable)
     EXPECT_EQ(world.found(), Found{"neighbour-limit ipv6"});
 }
 
+TEST(DiagnoseInterface, NeighbourTableBesideTheSubnet)
+{
+    World world;
+    world.first().manager.hosts = 1024;
+    EXPECT_EQ(world.found(), Found{});
+    world.first().manager.hosts = 1025;
+    EXPECT_EQ(world.found(), (Found{"note:neighbour-room ipv4", "note:neighbour-room ipv6"}));
+    EXPECT_EQ(diagnose(world.facts).front().cure,
+              "sysctl -w net.ipv4.neigh.default.gc_thresh3=4096 "
+              "net.ipv4.neigh.default.gc_thresh2=2048");
+    world.facts.tables[1].most = 0;
+    world.facts.tables[0].entries = 1024;
+    EXPECT_EQ(world.found(), Found{"neighbour-limit ipv4"}) << "it is full already";
+    world.facts.tables[0].most = 8192;
+    EXPECT_EQ(world.found(), Found{});
+    world.first().manager.hosts.reset();
+    world.facts.tables[0].most = 1;
+    world.facts.tables[0].entries = 0;
+    EXPECT_EQ(world.found(), Found{}) << "how many there are is not known";
+}
+
 TEST(DiagnoseInterface, Vrf)
 {
     World world;
@@ -279,6 +300,9 @@ TEST(DiagnosePeer, EachStepCanBeTheLast)
     EXPECT_EQ(failing(world), "datagrams");
     peer.small = false;
     EXPECT_EQ(failing(world), "short packets");
+    peer.path->sl = 2;
+    world.first().lanes->at(2) = 15;
+    EXPECT_EQ(failing(world), "path record");
     peer.path.reset();
     peer.pathAsked = {.reply = Reply::refused, .status = ib::saNoRecords};
     EXPECT_EQ(failing(world), "path record");

@@ -317,6 +317,24 @@ TEST(DiagnoseRules, AGroupWithLongerPacketsThanThePort)
     EXPECT_EQ(world.found(), Found{"no-carrier ib0"});
 }
 
+TEST(DiagnoseRules, AServiceLevelWithoutALane)
+{
+    World world;
+    world.ib0().broadcast.record->sl = 3;
+    EXPECT_EQ(world.found(), Found{});
+    world.first().lanes->at(3) = 15;
+    EXPECT_EQ(world.found(), Found{"group-lane ib0"}) << "that of management";
+    world.first().lanes->at(3) = 8;
+    EXPECT_EQ(world.found(), Found{"group-lane ib0"}) << "there are eight";
+    world.first().info->lanes = 1;
+    EXPECT_EQ(world.found(), Found{}) << "there is one, whatever the table says";
+    world.first().info->lanes = 5;
+    EXPECT_EQ(world.found(), Found{}) << "there are fifteen";
+    world.first().info->lanes = 4;
+    world.first().lanes.reset();
+    EXPECT_EQ(world.found(), Found{}) << "it is not known";
+}
+
 TEST(DiagnoseRules, AnotherQKey)
 {
     World world;

@@ -69,9 +69,13 @@ struct World {
                              .widthEnabled = 3,
                              .widthActive = 2,
                              .speedEnabled = 7,
-                             .speedActive = 4};
+                             .speedActive = 4,
+                             .lanes = 4};
+        port.lanes = LaneTable{0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7};
         port.manager.administration.reply = Reply::answered;
         port.manager.guid = 1;
+        port.manager.heard = std::chrono::milliseconds(3);
+        port.manager.hosts = 600;
         port.lidOwner = ib::NodeRecord{.portGuid = guid + shown.number - 1, .description = "node1"};
         port.far = FarEnd{.description = "\"sw1\" port 3",
                           .info = PortInfo{.widthEnabled = 3, .speedEnabled = 7},
