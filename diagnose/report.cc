@@ -52,6 +52,13 @@ const char *nameOf(Verdict verdict)
     return "healthy";
 }
 
+Json modeOf(const Interface &interface)
+{
+    if (!interface.connected)
+        return nullptr;
+    return *interface.connected ? "connected" : "datagram";
+}
+
 Json interfaceDocument(const Facts &facts, const Interface &interface)
 {
     const Port *port = facts.portOf(interface);
@@ -59,19 +66,43 @@ Json interfaceDocument(const Facts &facts, const Interface &interface)
             {"port", port ? port->name() : ""},
             {"pkey", interface.pkey ? Json(pkeyText(*interface.pkey)) : Json(nullptr)},
             {"mtu", interface.link.mtu},
+            {"mode", modeOf(interface)},
             {"carrier", interface.link.isRunning()},
+            {"master", interface.master},
             {"managers", interface.managers}};
+}
+
+template <typename T> Json orNull(const std::optional<T> &value)
+{
+    return value ? Json(*value) : Json(nullptr);
+}
+
+// Its GID: the prefix is that of the subnet, so that of the port's.
+Json managerGid(const Port &port)
+{
+    const io::Bytes own = gidIn(port.shown.gid);
+    if (!port.manager.guid || own.empty())
+        return nullptr;
+    return gidText(ib::makeGid(io::read<8>(own, 0), *port.manager.guid));
+}
+
+Json managerDocument(const Port &port)
+{
+    const auto &manager = port.manager;
+    if (port.smLid == 0)
+        return nullptr;
+    return {{"lid", port.smLid},
+            {"guid", manager.guid ? Json(fmt::format("{:016x}", *manager.guid)) : Json(nullptr)},
+            {"gid", managerGid(port)},
+            {"answer_ms", manager.heard ? Json(manager.heard->count()) : Json(nullptr)},
+            {"hosts", orNull(manager.hosts)}};
 }
 
 Json portDocument(const Port &port)
 {
-    Json manager = nullptr;
-    if (port.smLid != 0)
-        manager = {{"lid", port.smLid},
-                   {"guid", port.manager.guid ? Json(fmt::format("{:016x}", *port.manager.guid))
-                                              : Json(nullptr)}};
-    return {{"name", port.name()},   {"state", port.shown.state}, {"physical", port.shown.physical},
-            {"lid", port.shown.lid}, {"rate", port.shown.rate},   {"manager", std::move(manager)}};
+    return {
+        {"name", port.name()},   {"state", port.shown.state}, {"physical", port.shown.physical},
+        {"lid", port.shown.lid}, {"rate", port.shown.rate},   {"manager", managerDocument(port)}};
 }
 
 Json peerDocument(const Facts &facts)
@@ -101,8 +132,53 @@ std::string stepText(const Json &step)
                        step["result"] == "failed" ? "FAILS: " : "", text);
 }
 
+std::string interfaceText(const Json &interface)
+{
+    std::string out = interface["name"].get<std::string>() + ":";
+    if (interface["pkey"].is_string())
+        out += fmt::format(" P_Key {},", interface["pkey"].get<std::string>());
+    if (interface["mode"].is_string())
+        out += fmt::format(" {} mode,", interface["mode"].get<std::string>());
+    out += fmt::format(" MTU {}, {}", interface["mtu"].get<unsigned>(),
+                       interface["carrier"].get<bool>() ? "carrier" : "no carrier");
+    if (const auto master = interface["master"].get<std::string>(); !master.empty())
+        out += ", in " + master;
+    const auto managers = interface["managers"].get<std::vector<std::string>>();
+    return out + (managers.empty() ? ", no manager\n"
+                                   : fmt::format(", set up by {}\n", fmt::join(managers, " and ")));
+}
+
+std::string portText(const Json &port)
+{
+    std::string out = fmt::format("{}: {}, LID {}, {}", port["name"].get<std::string>(),
+                                  port["state"].get<std::string>(), port["lid"].get<unsigned>(),
+                                  port["rate"].get<std::string>());
+    const Json &manager = port["manager"];
+    if (manager.is_null())
+        return out + ", no subnet manager\n";
+    out += fmt::format(", subnet manager at LID {}", manager["lid"].get<unsigned>());
+    if (manager["gid"].is_string())
+        out += ", GID " + manager["gid"].get<std::string>();
+    if (manager["answer_ms"].is_number())
+        out += fmt::format(", heard just now, after {} ms", manager["answer_ms"].get<unsigned>());
+    if (manager["hosts"].is_number())
+        out += fmt::format("; {} ports of hosts", manager["hosts"].get<std::size_t>());
+    return out + "\n";
+}
+
+// What was looked at
+std::string subjectsText(const Json &interfaces, const Json &ports)
+{
+    std::string out;
+    for (const auto &interface : interfaces)
+        out += "  " + interfaceText(interface);
+    for (const auto &port : ports)
+        out += "  " + portText(port);
+    return out.empty() ? out : "looked at:\n" + out;
+}
+
 // "ib0 (mlx5_0 port 1), ib1"
-std::string subjectsText(const Json &document)
+std::string namesText(const Json &document)
 {
     std::vector<std::string> names;
     for (const auto &interface : document["interfaces"])
@@ -152,7 +228,7 @@ std::string textOf(const Json &document)
     if (document["verdict"] == "nothing")
         out += "no InfiniBand port and no IPoIB interface: nothing to look at\n";
     else if (document["verdict"] == "healthy")
-        out += fmt::format("nothing wrong with {}\n", subjectsText(document));
+        out += fmt::format("nothing wrong with {}\n", namesText(document));
     for (const auto &finding : document["findings"])
         out += findingText(finding);
     if (document["peer"].is_object()) {
@@ -160,6 +236,7 @@ std::string textOf(const Json &document)
         for (const auto &step : document["peer"]["steps"])
             out += stepText(step);
     }
+    out += subjectsText(document["interfaces"], document["ports"]);
     for (const auto &unseen : document["unseen"])
         out += fmt::format("not looked at: {}: {}\n", unseen["what"].get<std::string>(),
                            unseen["why"].get<std::string>());

@@ -19,10 +19,32 @@ std::string textFor(const World &world)
     return textOf(documentOf(world.facts, diagnose(world.facts)));
 }
 
+const std::string lookedAt =
+    "looked at:\n"
+    "  ib0: P_Key 0xffff, datagram mode, MTU 4092, carrier, set up by systemd-networkd\n"
+    "  mlx5_0 port 1: ACTIVE, LID 2, 40 Gb/sec (4X QDR), subnet manager at LID 1, GID fe80::1, "
+    "heard "
+    "just now, after 3 ms; 600 ports of hosts\n";
+
+TEST(DiagnoseReport, WhatWasLookedAt)
+{
+    World world;
+    world.first().manager = {};
+    world.ib0().connected.reset();
+    world.ib0().pkey.reset();
+    world.ib0().managers.clear();
+    world.ib0().master = "red";
+    EXPECT_TRUE(textFor(world).ends_with("  ib0: MTU 4092, carrier, in red, no manager\n"
+                                         "  mlx5_0 port 1: ACTIVE, LID 2, 40 Gb/sec (4X QDR), "
+                                         "subnet manager at LID 1\n"));
+    world.first().smLid = 0;
+    EXPECT_TRUE(textFor(world).ends_with(", no subnet manager\n"));
+}
+
 TEST(DiagnoseReport, AHealthyHost)
 {
     World world;
-    EXPECT_EQ(textFor(world), "nothing wrong with ib0 (mlx5_0 port 1)\n");
+    EXPECT_EQ(textFor(world), "nothing wrong with ib0 (mlx5_0 port 1)\n" + lookedAt);
     EXPECT_EQ(verdictOf(world.facts, {}), Verdict::healthy);
 }
 
@@ -73,7 +95,7 @@ TEST(DiagnoseReport, TheWayToAPeer)
               std::string::npos)
         << text;
     EXPECT_NE(text.find("  long packets      FAILS: packets of 4092"), std::string::npos) << text;
-    EXPECT_TRUE(text.ends_with("  RDMA CM           not looked at\n")) << text;
+    EXPECT_TRUE(text.ends_with("  RDMA CM           not looked at\n" + lookedAt)) << text;
 }
 
 TEST(DiagnoseText, Values)
