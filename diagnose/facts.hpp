@@ -159,11 +159,14 @@ struct NeighbourTable {
     Counted counters;       // table_fulls
 };
 
-// A rule of nftables that drops what an interface sends or receives.
+// What drops all that an interface sends or receives: a rule, or the policy of a chain without
+// rules that let something through.
 struct Drop {
-    std::string interface; // "": of all
-    std::string address;   // of a peer's; "": all
-    std::string chain;     // "inet filter input"
+    std::string interface = {}; // "": of all
+    std::string address{};      // of a peer's; "": all
+    std::string chain{};        // "inet filter input", of iptables "filter INPUT"
+    std::string program{"nft"}; // or "iptables-legacy", "ip6tables-legacy"
+    bool isPolicy = false;
 };
 
 // How far the way to a peer goes.

@@ -149,7 +149,7 @@ io::Result<Facts> gather(const Request &request)
     Fabric fabric(facts);
     fabric.ask(facts);
     bindAddresses(facts);
-    readFirewall(facts);
+    readFirewall(roots, facts);
     if (facts.peer) {
         walkToPeer(*socket, roots, facts);
         fabric.askPath(facts);

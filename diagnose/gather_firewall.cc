@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-// Rules of nftables (with those that iptables-nft makes) that drop all there is of an interface.
+// Rules of nftables (with those that iptables-nft makes) that drop all there is of an interface,
+// and those of iptables that stand beside them.
 #include "diagnose/gather_parts.hpp"
+#include "io/file.hpp"
 #include "io/process.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -64,9 +70,10 @@ bool takeMatch(const Json &match, Drop &drop)
     return false;
 }
 
-std::optional<Drop> dropIn(const Json &rule)
+// @device: that the chain is of; "": it is of all
+std::optional<Drop> dropIn(const Json &rule, const std::string &device)
 {
-    Drop drop{.interface = {}, .address = {}, .chain = nameOf(rule)};
+    Drop drop{.interface = device, .chain = nameOf(rule)};
     for (const auto &statement : member(rule, "expr")) {
         if (!statement.is_object())
             return std::nullopt;
@@ -93,39 +100,62 @@ bool isHooked(const Json &chain)
 std::vector<Drop> dropsIn(std::string_view json)
 {
     std::vector<Drop> drops;
-    std::set<std::string> chains;
-    std::set<std::string> decided; // a rule before has taken something out of it
+    std::map<std::string, std::string> chains; // and the device that each is of
+    std::set<std::string> policies;            // of chains that drop what is left
+    std::set<std::string> decided;             // a rule before has taken something out of it
     const Json all = Json::parse(json, nullptr, false);
     for (const auto &entry : member(all, "nftables")) {
-        if (const Json &chain = member(entry, "chain"); isHooked(chain)) {
-            chains.insert(nameOf(chain));
-            if (!text(chain, "dev").empty())
-                continue;
+        // Of several devices: it is not looked at.
+        if (const Json &chain = member(entry, "chain");
+            isHooked(chain) && !member(chain, "dev").is_array()) {
+            chains[nameOf(chain)] = text(chain, "dev");
+            if (text(chain, "policy") == "drop")
+                policies.insert(nameOf(chain));
         }
         const Json &rule = member(entry, "rule");
-        if (!rule.is_object() || !chains.contains(nameOf(rule)))
+        const auto chain = rule.is_object() ? chains.find(nameOf(rule)) : chains.end();
+        if (chain == chains.end())
             continue;
-        const auto drop = dropIn(rule);
+        const auto drop = dropIn(rule, chain->second);
         // What is let through before is not dropped, so that a last rule which drops the rest says
         // nothing by itself.
-        if (drop && !decided.contains(drop->chain))
+        if (drop && !decided.contains(chain->first))
             drops.push_back(*drop);
         if (!drop)
-            decided.insert(nameOf(rule));
+            decided.insert(chain->first);
     }
+    for (const auto &name : policies)
+        if (!decided.contains(name))
+            drops.push_back({.interface = chains[name], .chain = name, .isPolicy = true});
     return drops;
 }
 
-void readFirewall(Facts &facts)
+void readFirewall(const openib::Roots &roots, Facts &facts)
 {
-    const auto listed =
-        io::runProgram({"nft", "-j", "list", "ruleset"}, {.most = longest, .patience = patience});
+    const io::RunOptions options{.most = longest, .patience = patience};
+    const auto listed = io::runProgram({"nft", "-j", "list", "ruleset"}, options);
     if (listed && listed->status == 0) {
         facts.drops = dropsIn(listed->output);
-        return;
+    } else {
+        const std::string why =
+            !listed ? listed.error().text() : io::failureOf("nft", *listed).context;
+        facts.unseen.push_back({"firewall", why});
     }
-    const std::string why = !listed ? listed.error().text() : io::failureOf("nft", *listed).context;
-    facts.unseen.push_back({"firewall", why});
+    // The kernel names tables that somebody has made: asked about others, iptables would make them.
+    constexpr std::array families{std::pair{"/net/ip_tables_names", "iptables-legacy"},
+                                  std::pair{"/net/ip6_tables_names", "ip6tables-legacy"}};
+    for (const auto &[names, program] : families) {
+        if (io::readLine(roots.proc + names).empty())
+            continue;
+        const auto saved = io::runProgram({fmt::format("{}-save", program)}, options);
+        if (saved && saved->status == 0)
+            std::ranges::copy(dropsInIptables(saved->output, program),
+                              std::back_inserter(facts.drops));
+        else
+            facts.unseen.push_back(
+                {fmt::format("rules of {}", program),
+                 !saved ? saved.error().text() : io::failureOf(program, *saved).context});
+    }
 }
 
 } // namespace openipoib::diagnose

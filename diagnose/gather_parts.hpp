@@ -23,10 +23,13 @@ void readNeighbours(netlink::Socket &socket, const openib::Roots &roots, Facts &
 void readPorts(const openib::Roots &roots, Facts &facts);
 void sampleCounters(const openib::Roots &roots, Sample sample, Facts &facts);
 
-void readFirewall(Facts &facts);
+void readFirewall(const openib::Roots &roots, Facts &facts);
 // The drops in what `nft -j list ruleset` prints: rules that drop all that an interface sends or
 // receives, or all of one address.
 [[nodiscard]] std::vector<Drop> dropsIn(std::string_view json);
+
+// Likewise in what `iptables-legacy-save` prints. @program: "iptables-legacy"
+[[nodiscard]] std::vector<Drop> dropsInIptables(std::string_view text, const std::string &program);
 
 void bindAddresses(Facts &facts);
 

@@ -150,6 +150,24 @@ void drops(const Facts &facts, Findings &findings)
         }
 }
 
+std::string firewallCure(const Drop &drop)
+{
+    if (drop.program == "nft")
+        return drop.isPolicy ? fmt::format("nft chain {} '{{ policy accept; }}'", drop.chain)
+                             : fmt::format("nft -a list ruleset shows the rule and its handle; nft "
+                                           "delete rule {} handle N",
+                                           drop.chain);
+    // "filter INPUT"
+    const auto blank = std::min(drop.chain.find(' '), drop.chain.size());
+    const std::string at =
+        fmt::format("{} -t {}", drop.program, std::string_view(drop.chain).substr(0, blank));
+    const std::string chain = drop.chain.substr(std::min(blank + 1, drop.chain.size()));
+    return drop.isPolicy ? fmt::format("{} -P {} ACCEPT", at, chain)
+                         : fmt::format("{0} -S {1} shows the rule; {0} -D {1} and the rest of it "
+                                       "takes it away",
+                                       at, chain);
+}
+
 void firewall(const Facts &facts, Findings &findings)
 {
     for (const auto &drop : facts.drops)
@@ -158,15 +176,14 @@ void firewall(const Facts &facts, Findings &findings)
             if ((!drop.interface.empty() && drop.interface != interface.name()) ||
                 (!drop.address.empty() && !isPeers) || findings.has("firewall", interface.name()))
                 continue;
-            findings.add(
-                {.rule = "firewall",
-                 .on = interface.name(),
-                 .what = fmt::format("a firewall drops its packets{}",
-                                     isPeers ? " from or to " + drop.address : ""),
-                 .why = fmt::format("a rule of the chain \"{}\" drops them all", drop.chain),
-                 .cure = fmt::format("nft -a list ruleset shows the rule and its handle; nft "
-                                     "delete rule {} handle N",
-                                     drop.chain)});
+            findings.add({.rule = "firewall",
+                          .on = interface.name(),
+                          .what = fmt::format("a firewall drops its packets{}",
+                                              isPeers ? " from or to " + drop.address : ""),
+                          .why = fmt::format("{} of the chain \"{}\" drops them all{}",
+                                             drop.isPolicy ? "the policy" : "a rule", drop.chain,
+                                             drop.program == "nft" ? "" : ", of " + drop.program),
+                          .cure = firewallCure(drop)});
         }
 }
 

@@ -123,6 +123,13 @@ TEST(DiagnoseInterface, AFirewall)
     world.facts.drops = {{"ib0", "", "inet filter input"}};
     EXPECT_EQ(world.found(), Found{"firewall ib0"});
     EXPECT_EQ(diagnose(world.facts).front().what, "a firewall drops its packets");
+    world.facts.drops = {{.chain = "ip filter INPUT", .isPolicy = true}};
+    EXPECT_EQ(diagnose(world.facts).front().cure, "nft chain ip filter INPUT '{ policy accept; }'");
+    world.facts.drops = {{.chain = "raw OUTPUT", .program = "iptables-legacy", .isPolicy = true}};
+    EXPECT_EQ(diagnose(world.facts).front().cure, "iptables-legacy -t raw -P OUTPUT ACCEPT");
+    world.facts.drops[0].isPolicy = false;
+    EXPECT_EQ(diagnose(world.facts).front().why,
+              "a rule of the chain \"raw OUTPUT\" drops them all, of iptables-legacy");
 }
 
 TEST(DiagnoseInterface, NoAddress)

@@ -68,8 +68,8 @@ TEST(DiagnoseReport, TheFirstLineIsTheFirstCause)
               "ib0: mlx5_0 port 1 is a limited member of the partition 0xffff\n"
               "  why: limited members hear full members alone, not each other\n"
               "  cure: make it a full one, in opensm's partitions.conf \"ALL=full\" or the port's "
-              "GUID with \"=full\", and send opensm SIGHUP\n"
-              "not looked at: firewall: nft: No such file or directory\n");
+              "GUID with \"=full\", and send opensm SIGHUP\n" +
+                  lookedAt + "not looked at: firewall: nft: No such file or directory\n");
     EXPECT_EQ(verdictOf(world.facts, diagnose(world.facts)), Verdict::wrong);
 }
 
@@ -167,6 +167,65 @@ TEST(DiagnoseFirewall, RulesThatDropSome)
     EXPECT_TRUE(
         dropsIn(ruleset(rule(byPort + R"(,{"accept": null})") + rule(R"({"drop": null})"))).empty())
         << "what is wanted is let through before";
+}
+
+// A chain that is of a device, or drops what is left
+std::string chain(const std::string &more)
+{
+    return R"({"nftables": [{"chain": {"family": "netdev", "table": "t", "name": "x",
+               "type": "filter", )" +
+           more + "}}";
+}
+
+TEST(DiagnoseFirewall, ChainsOfADevice)
+{
+    const std::string all = rule(R"({"drop": null})", "x");
+    const auto in = [&](const std::string &more) {
+        std::string text = chain(more) + all + "]}";
+        text.replace(text.find(R"("family": "inet")"), 16, R"("family": "netdev")");
+        return dropsIn(text);
+    };
+    const auto drops = in(R"("hook": "ingress", "dev": "eth0")");
+    ASSERT_EQ(drops.size(), 1u);
+    EXPECT_EQ(drops[0].interface, "eth0");
+    EXPECT_TRUE(in(R"("hook": "ingress", "dev": ["eth0", "eth1"])").empty());
+    EXPECT_TRUE(in(R"("hook": "forward")").empty());
+}
+
+TEST(DiagnoseFirewall, Policies)
+{
+    const auto drops = dropsIn(chain(R"("hook": "input", "policy": "drop")") + "]}");
+    ASSERT_EQ(drops.size(), 1u);
+    EXPECT_TRUE(drops[0].isPolicy);
+    EXPECT_TRUE(dropsIn(chain(R"("hook": "input", "policy": "accept")") + "]}").empty());
+    EXPECT_TRUE(dropsIn(chain(R"("hook": "forward", "policy": "drop")") + "]}").empty());
+}
+
+std::vector<std::string> legacy(const std::string &lines)
+{
+    std::vector<std::string> out;
+    for (const auto &drop :
+         dropsInIptables("# Generated\n*filter\n" + lines + "COMMIT\n", "iptables-legacy"))
+        out.push_back(drop.chain + "|" + drop.interface + "|" + drop.address +
+                      (drop.isPolicy ? "|policy" : ""));
+    return out;
+}
+
+TEST(DiagnoseFirewall, RulesOfIptables)
+{
+    using Found = std::vector<std::string>;
+    EXPECT_EQ(legacy(":INPUT ACCEPT [0:0]\n-A INPUT -i ib0 -j DROP\n"), Found{"filter INPUT|ib0|"});
+    EXPECT_EQ(legacy("-A OUTPUT -d 10.0.0.2/32 -m comment --comment \"no -j ACCEPT\" -j REJECT "
+                     "--reject-with icmp-port-unreachable\n"),
+              Found{"filter OUTPUT||10.0.0.2"});
+    EXPECT_EQ(legacy(":INPUT DROP [0:0]\n"), Found{"filter INPUT|||policy"});
+    for (const auto *lines :
+         {"", ":FORWARD DROP [0:0]\n", ":INPUT DROP [0:0]\n-A INPUT -i lo -j ACCEPT\n",
+          "-A INPUT -i lo -j ACCEPT\n-A INPUT -j DROP\n", "-A INPUT -p tcp -j DROP\n",
+          "-A INPUT ! -i lo -j DROP\n", "-A INPUT -i ib+ -j DROP\n",
+          "-A INPUT -s 10.0.0.0/8 -j DROP\n", "-A LOOSE -j DROP\n", "-A INPUT\n", "-A\n", ":\n",
+          "*\n"})
+        EXPECT_EQ(legacy(lines), Found{}) << lines;
 }
 
 TEST(DiagnoseFirewall, WhatIsNoRuleset)
