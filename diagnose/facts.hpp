@@ -92,6 +92,7 @@ struct Port {
     unsigned smLid = 0;
     std::vector<std::uint16_t> pkeys; // its table, without empty places
     std::optional<unsigned> mtu;      // active, bytes
+    std::optional<unsigned> vectors;  // of completions
     Answer asked;                     // for its own PortInfo
     std::optional<PortInfo> info;
     std::optional<LaneTable> lanes;
@@ -194,6 +195,14 @@ struct Unseen {
     bool operator==(const Unseen &) const = default;
 };
 
+// An interrupt of an adapter
+struct Interrupt {
+    unsigned number = 0;
+    std::string name{};       // "mlx5_comp3@pci:0000:17:00.0"
+    std::string processors{}; // that it goes to: "3", "0-7"
+    std::uint64_t count = 0;  // how often it has come
+};
+
 struct Facts {
     openib::State state;
     std::vector<openib::Stale> stale;       // modules that are loaded, though others are installed
@@ -210,6 +219,7 @@ struct Facts {
     std::vector<netlink::Link> others;            // other interfaces
     std::vector<netlink::Address> otherAddresses; // theirs
     std::map<std::string, netlink::Bond> bonds;
+    std::map<std::string, std::vector<Interrupt>> interrupts; // by adapter
     std::vector<NeighbourTable> tables;
     std::vector<netlink::Neighbour> neighbours; // of the interfaces
     std::vector<Drop> drops;

@@ -159,6 +159,7 @@ io::Result<Facts> gather(const Request &request)
     doubles.read(facts);
     fabric.askAgain(facts);
     sampleCounters(roots, Sample::after, facts);
+    readInterrupts(roots, facts);
     return facts;
 }
 

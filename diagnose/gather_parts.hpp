@@ -21,6 +21,7 @@ void readNeighbours(netlink::Socket &socket, const openib::Roots &roots, Facts &
 
 // The ports of the interfaces; without any interface all that are InfiniBand
 void readPorts(const openib::Roots &roots, Facts &facts);
+void readInterrupts(const openib::Roots &roots, Facts &facts);
 void sampleCounters(const openib::Roots &roots, Sample sample, Facts &facts);
 
 void readFirewall(const openib::Roots &roots, Facts &facts);

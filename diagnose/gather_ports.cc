@@ -65,6 +65,7 @@ void askVerbs(ibv_context *context, Port &port, Sample sample)
     if (ibv_query_port(context, static_cast<std::uint8_t>(port.shown.number), &attributes))
         return;
     port.mtu = mtuOf(static_cast<std::uint8_t>(attributes.active_mtu));
+    port.vectors = static_cast<unsigned>(std::max(context->num_comp_vectors, 0));
     auto &into = port.counters.at(sample);
     into["bad_pkey"] = attributes.bad_pkey_cntr;
     into["qkey_violations"] = attributes.qkey_viol_cntr;
@@ -137,6 +138,32 @@ void readPorts(const openib::Roots &roots, Facts &facts)
             if (isUsed || (facts.interfaces.empty() && shown.layer == "InfiniBand"))
                 facts.ports.push_back(readPort(roots, hca.name, shown));
         }
+}
+
+void readInterrupts(const openib::Roots &roots, Facts &facts)
+{
+    for (const auto &port : facts.ports) {
+        if (facts.interrupts.contains(port.hca))
+            continue;
+        auto &all = facts.interrupts[port.hca];
+        const std::string folder =
+            fmt::format("{}/class/infiniband/{}/device/msi_irqs", roots.sys, port.hca);
+        for (const auto &number : io::folder(folder)) {
+            const std::string base = fmt::format("{}/kernel/irq/{}/", roots.sys, number);
+            Interrupt one{.name = io::readLine(base + "actions"),
+                          .processors = io::readLine(fmt::format(
+                              "{}/irq/{}/effective_affinity_list", roots.proc, number))};
+            std::from_chars(number.data(), number.data() + number.size(), one.number);
+            // "12,0,3": of each processor
+            std::istringstream counts(io::readLine(base + "per_cpu_count"));
+            for (std::string count; std::getline(counts, count, ',');) {
+                std::uint64_t value = 0;
+                std::from_chars(count.data(), count.data() + count.size(), value);
+                one.count += value;
+            }
+            all.push_back(std::move(one));
+        }
+    }
 }
 
 void sampleCounters(const openib::Roots &roots, Sample sample, Facts &facts)

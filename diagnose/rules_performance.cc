@@ -38,18 +38,64 @@ void accelerated(const Facts &facts, Findings &findings)
 void queues(const Facts &facts, Findings &findings)
 {
     constexpr unsigned most = 8;
-    for (const auto &interface : facts.interfaces)
-        if (facts.isOurs && interface.queues &&
-            *interface.queues < std::min(most, facts.processors))
-            findings.add(
-                {.rule = "queues",
-                 .severity = Severity::note,
-                 .on = interface.name(),
-                 .what = fmt::format("it has {} transmit queues for {} processors",
-                                     *interface.queues, facts.processors),
-                 .why = "the adapter has no more completion vectors, or somebody has set it",
-                 .cure = fmt::format("ethtool -L {} tx {}", interface.name(),
-                                     std::min(most, facts.processors))});
+    for (const auto &interface : facts.interfaces) {
+        const Port *port = facts.portOf(interface);
+        unsigned could = std::min(most, facts.processors);
+        // A queue without a completion vector of its own is no gain.
+        if (port && port->vectors)
+            could = std::min(could, *port->vectors);
+        if (!facts.isOurs || !interface.queues || *interface.queues >= could)
+            continue;
+        findings.add({.rule = "queues",
+                      .severity = Severity::note,
+                      .on = interface.name(),
+                      .what = fmt::format("it has {} transmit queues for {} processors",
+                                          *interface.queues, facts.processors),
+                      .why = port && port->vectors
+                                 ? fmt::format("somebody has set it: the adapter has {} completion "
+                                               "vectors",
+                                               *port->vectors)
+                                 : "the adapter has no more completion vectors, or somebody has "
+                                   "set it",
+                      .cure = fmt::format("ethtool -L {} tx {}", interface.name(), could)});
+    }
+}
+
+// Of completions, as far as their names tell; those that have come
+bool isOfCompletions(const Interrupt &interrupt)
+{
+    constexpr std::array<std::string_view, 5> others{"async", "pages", "ctrl", "cmd", "general"};
+    return interrupt.count > 0 && std::ranges::none_of(others, [&](std::string_view word) {
+               return interrupt.name.contains(word);
+           });
+}
+
+// Several completion vectors whose interrupts all go to one processor
+void interrupts(const Facts &facts, Findings &findings)
+{
+    for (const auto &[hca, all] : facts.interrupts) {
+        std::vector<const Interrupt *> used;
+        for (const auto &one : all)
+            if (isOfCompletions(one))
+                used.push_back(&one);
+        if (facts.processors < 2 || used.size() < 2)
+            continue;
+        const std::string &where = used.front()->processors;
+        const bool isOne = !where.empty() && where.find_first_of(",-") == std::string::npos;
+        if (!isOne || !std::ranges::all_of(
+                          used, [&](const Interrupt *one) { return one->processors == where; }))
+            continue;
+        findings.add({.rule = "interrupts",
+                      .severity = Severity::note,
+                      .on = hca,
+                      .what = fmt::format("{} interrupts of completions go to processor {}, all of "
+                                          "them",
+                                          used.size(), where),
+                      .why = "one processor does the work of all queues",
+                      .cure = fmt::format("start irqbalance, or echo N > /proc/irq/{}/"
+                                          "smp_affinity_list, and so on",
+                                          used.front()->number)});
+    }
 }
 
 // What the adapter could do, and somebody has switched off.
@@ -78,8 +124,12 @@ void offloads(const Facts &facts, Findings &findings)
     }
 }
 
-constexpr std::array rules{Rule{"accelerated", accelerated}, Rule{"queues", queues},
-                           Rule{"offloads", offloads}};
+constexpr std::array rules{
+    Rule{"accelerated", accelerated},
+    Rule{"queues", queues},
+    Rule{"interrupts", interrupts},
+    Rule{"offloads", offloads},
+};
 
 } // namespace
 

@@ -251,6 +251,10 @@ TEST(DiagnoseInterface, WhatCouldBeFaster)
     World world;
     world.ib0().queues = 1;
     EXPECT_EQ(world.found(), Found{"note:queues ib0"});
+    world.first().vectors = 2;
+    EXPECT_EQ(world.found(), Found{"note:queues ib0"});
+    world.first().vectors = 1;
+    EXPECT_EQ(world.found(), Found{}) << "more of them would be no gain";
     world.ib0().queues = 2;
     world.ib0().link.address = World::hardware(World::guid, ib::defaultPrefix, 0);
     EXPECT_EQ(world.found(), Found{"note:accelerated ib0"});
@@ -262,6 +266,30 @@ TEST(DiagnoseInterface, WhatCouldBeFaster)
     world.ib0().features[0].active = false;
     EXPECT_EQ(world.found(), Found{"note:offloads ib0"});
     EXPECT_EQ(diagnose(world.facts).front().cure, "ethtool -K ib0 rx-gro on");
+}
+
+TEST(DiagnoseInterface, InterruptsAtOneProcessor)
+{
+    World world;
+    auto &all = world.facts.interrupts["mlx5_0"];
+    all = {{30, "mlx5_async0@pci:1", "1", 9},
+           {31, "mlx5_comp0@pci:1", "1", 9},
+           {32, "mlx5_comp1@pci:1", "1", 0}};
+    EXPECT_EQ(world.found(), Found{}) << "one is in use";
+    all[2].count = 1;
+    EXPECT_EQ(world.found(), Found{"note:interrupts mlx5_0"});
+    EXPECT_EQ(diagnose(world.facts).front().what,
+              "2 interrupts of completions go to processor 1, all of them");
+    all[2].processors = "0";
+    EXPECT_EQ(world.found(), Found{});
+    all[1].processors = all[2].processors = "0-1";
+    EXPECT_EQ(world.found(), Found{});
+    all[1].processors = all[2].processors = "";
+    EXPECT_EQ(world.found(), Found{}) << "it is not known";
+    all[1].processors = all[2].processors = "0";
+    world.facts.processors = 1;
+    world.ib0().queues = 1;
+    EXPECT_EQ(world.found(), Found{}) << "there is one";
 }
 
 // Whatever is found, causes come first, and notes last.
