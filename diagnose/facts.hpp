@@ -131,6 +131,7 @@ struct Interface {
     std::optional<std::uint16_t> pkey;
     std::optional<bool> connected; // nullopt: the driver has no modes
     std::string parent;            // of a child
+    bool hasChildren = false;      // other interfaces are made of it
     std::string hca;               // "": it is not known
     unsigned port = 0;
     std::vector<std::string> managers; // programs that set it up

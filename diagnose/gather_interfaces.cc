@@ -75,6 +75,7 @@ Interface describe(const openib::Roots &roots, const openib::State &state,
     interface.pkey = ipoib.pkey;
     interface.connected = ipoib.connected;
     interface.parent = ipoib.parent;
+    interface.hasChildren = std::ranges::find(links, link.index, &Link::parent) != links.end();
     findPort(state, interface);
     interface.managers = netlink::managersOf("/run", link.index);
     if (isIfupdowns("/run", link.name))

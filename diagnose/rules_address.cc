@@ -24,6 +24,12 @@ bool isNarrow(const netlink::Address &address)
     return address.scope == RT_SCOPE_LINK || address.scope == RT_SCOPE_HOST;
 }
 
+// One that others stand on, or that has given its addresses to a bond or bridge
+bool isBelow(const Interface &interface)
+{
+    return interface.hasChildren || interface.isIn("bond") || interface.isIn("bridge");
+}
+
 // Whether ipoib-ha may have given its addresses to another interface
 bool isKeptByHa(const Facts &facts, const Interface &interface)
 {
@@ -44,8 +50,8 @@ void noAddress(const Facts &facts, Findings &findings)
         const bool hasAddress =
             std::ranges::any_of(interface.addresses,
                                 [](const netlink::Address &address) { return !isNarrow(address); });
-        if (!interface.link.isRunning() || hasAddress || interface.isIn("bond") ||
-            interface.isIn("bridge") || isKeptByHa(facts, interface))
+        if (!interface.link.isRunning() || hasAddress || isBelow(interface) ||
+            isKeptByHa(facts, interface))
             continue;
         findings.add(
             {.rule = "no-address",
@@ -89,7 +95,14 @@ const netlink::Link *otherLink(const Facts &facts, int index)
     return found == facts.others.end() ? nullptr : &*found;
 }
 
-// RDMA CM and the routes go by addresses.
+// The VRF that an interface with this master is in, 0: none
+int vrfOf(const Facts &facts, int master)
+{
+    const netlink::Link *link = otherLink(facts, master);
+    return link && link->kind == "vrf" ? master : 0;
+}
+
+// RDMA CM and the routes go by addresses. Two VRFs may have the same ones.
 void addressElsewhere(const Facts &facts, Findings &findings)
 {
     for (const auto &interface : facts.interfaces)
@@ -98,6 +111,7 @@ void addressElsewhere(const Facts &facts, Findings &findings)
                 const netlink::Link *link = otherLink(facts, other.index);
                 const bool isSame = address.local == other.local && !isNarrow(address);
                 if (!link || link->name == interface.master ||
+                    vrfOf(facts, link->master) != vrfOf(facts, interface.link.master) ||
                     findings.has("address-elsewhere", interface.name()) ||
                     (!isSame && !(isSameNetwork(address, other) && link->isUp())))
                     continue;

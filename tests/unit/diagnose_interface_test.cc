@@ -138,6 +138,9 @@ TEST(DiagnoseInterface, NoAddress)
     world.ib0().addresses = {World::address(3, "fe80::1/64")};
     world.ib0().addresses[0].scope = RT_SCOPE_LINK;
     EXPECT_EQ(world.found(), Found{"no-address ib0"});
+    world.ib0().hasChildren = true;
+    EXPECT_EQ(world.found(), Found{}) << "they have them";
+    world.ib0().hasChildren = false;
     world.facts.state.haRunning = true;
     EXPECT_EQ(world.found(), Found{}) << "it is not known which interfaces ipoib-ha has";
     world.facts.state.haPairs = {"ib00+ib1"};
@@ -166,6 +169,15 @@ TEST(DiagnoseInterface, AnAddressThatEthernetHas)
     world.facts.others[0].flags = 0;
     EXPECT_EQ(world.found(), Found{}) << "it is down, and another address";
     world.facts.otherAddresses = {World::address(2, "10.0.0.1/32")};
+    EXPECT_EQ(world.found(), Found{"address-elsewhere ib0"});
+    netlink::Link red;
+    red.index = 7;
+    red.name = "red";
+    red.kind = "vrf";
+    world.facts.others.push_back(red);
+    world.facts.others[0].master = 7;
+    EXPECT_EQ(world.found(), Found{}) << "in another VRF";
+    world.facts.others[0].master = 0;
     EXPECT_EQ(world.found(), Found{"address-elsewhere ib0"});
     world.facts.otherAddresses = {World::address(2, "10.0.1.7/24")};
     EXPECT_EQ(world.found(), Found{});
