@@ -67,9 +67,15 @@ def test_nothing_is_wrong_with_a_healthy_lab(lab, record_property):
         done = diagnose(lab, host, "ib0", "--peer", ipv4(other(host)))
         assert done.status == 0, str(done)
         assert "FAILS" not in done.out and "long packets      4092 octets" in done.out, done.out
+        shown = lab.out(other(host), "ip", "-6", "addr", "show", "dev", "ib0", "scope", "link")
+        local = re.search(r"inet6 (fe80:\S+)/", shown)[1]
+        done = diagnose(lab, host, "--peer", f"{local}%ib0")
+        assert done.status == 0 and "FAILS" not in done.out, str(done)
         document = json.loads(diagnose(lab, host, "--json").out)
         assert document["verdict"] == "healthy" and not document["findings"]
-        assert document["ports"][0]["manager"]["guid"], document
+        manager = document["ports"][0]["manager"]
+        assert manager["gid"].startswith("fe80::") and manager["answer_ms"] is not None, document
+        assert manager["hosts"] == len(HOSTS), document
 
 
 @pytest.mark.usefixtures("program")
@@ -267,6 +273,27 @@ def firewall(lab):
         lab.sh("h2", "nft delete table inet t")
 
 
+@contextlib.contextmanager
+def old_firewall(lab):
+    """Rules that nft does not list."""
+    if not lab.ok("h2", "sh", "-c", "command -v iptables-legacy"):
+        pytest.skip("there is no iptables-legacy")
+    lab.run("h2", "iptables-legacy", "-A", "INPUT", "-i", "ib0", "-j", "DROP")
+    try:
+        yield
+    finally:
+        lab.run("h2", "iptables-legacy", "-D", "INPUT", "-i", "ib0", "-j", "DROP")
+
+
+@contextlib.contextmanager
+def smaller_mtu_of_the_peer(lab):
+    lab.run("h1", "ip", "link", "set", "ib0", "mtu", "2000")
+    try:
+        yield
+    finally:
+        lab.run("h1", "ip", "link", "set", "ib0", "mtu", lab.config.ib_mtu - 4)
+
+
 def configured(*lines, make=":", undo=":"):
     """openib.conf has these lines."""
 
@@ -339,6 +366,7 @@ FAULTS = {
                    make="ip link add bond7 type bond mode balance-rr", undo="ip link del bond7"),
         "bond7: its mode is 0, and not active-backup"),
     "firewall": Fault(firewall, "ib0: a firewall drops its packets"),
+    "older firewall": Fault(old_firewall, "ib0: a firewall drops its packets"),
     "no address": Fault(undone("ip -4 addr flush dev ib0; ip -6 addr flush dev ib0 scope global", ":"),
                         "ib0: it has no IP address"),
     "address of Ethernet, too": Fault(
@@ -353,6 +381,11 @@ FAULTS = {
     "peer that is not there": Fault(
         undone(":", ":"), r"10\.10\.0\.99: it does not answer ARP or neighbour discovery",
         ("ib0", "--peer", "10.10.0.99")),
+    "MTU of the peer": Fault(
+        smaller_mtu_of_the_peer,
+        r"10\.10\.0\.1: (its MTU is less than that of ib0, 4092|"
+        "packets of 4092 octets are not answered, short ones are)",
+        ("ib0", "--peer", "10.10.0.1")),
     "peer without a route": Fault(undone(":", ":"), r"192\.0\.2\.9: there is no route to it",
                                   ("ib0", "--peer", "192.0.2.9")),
     "peer by Ethernet": Fault(
