@@ -35,7 +35,7 @@ struct PeerName {
 // nullopt: it is none, or it has a zone that it does not need.
 [[nodiscard]] std::optional<PeerName> parsePeer(const std::string &text);
 
-// Of all IPoIB interfaces those to look at: the one that is wanted, with its parent and slaves;
+// Of all IPoIB interfaces those to look at: the one that is wanted, with parent, bond and slaves;
 // else those that are in use, or all if none is.
 [[nodiscard]] std::vector<Interface> subjectsOf(std::vector<Interface> all,
                                                 const std::string &wanted);

@@ -143,8 +143,10 @@ std::vector<Interface> subjectsOf(std::vector<Interface> all, const std::string 
             interface.link.isUp() || !interface.addresses.empty() || !interface.master.empty();
         if (wanted.empty() ? isUsed : interface.master == wanted)
             names.insert(interface.name());
-        if (interface.name() == wanted && !interface.parent.empty())
+        if (interface.name() == wanted) {
             names.insert(interface.parent);
+            names.insert(interface.master);
+        }
     }
     if (wanted.empty() && names.size() == 1)
         return all;

@@ -33,10 +33,11 @@ Step route(const Facts &facts, const Peer &peer)
         step.fails("there is no route to it", "an interface with an address of its subnet, or ip "
                                               "route add; from within a VRF: ip vrf exec");
     } else if (!facts.interface(peer.interface)) {
-        step.fails(
-            fmt::format("packets go by {}, which is not the IPoIB interface", peer.interface),
-            "a more specific route by that interface, or another address for one of both "
-            "subnets");
+        step.fails(fmt::format("packets go by {}, {}", peer.interface,
+                               facts.wanted.empty() ? "which is no IPoIB interface"
+                                                    : "and not by " + facts.wanted),
+                   "a more specific route by the IPoIB interface, or another address for one of "
+                   "both subnets");
     } else {
         step.passes("by " + peer.interface);
     }
@@ -228,7 +229,7 @@ void connectionRefused(const Facts &facts, Findings &findings)
 // The first step that fails
 void peerFails(const Facts &facts, Findings &findings)
 {
-    if (!facts.peer)
+    if (!facts.peer || findings.has("interface-missing", facts.wanted))
         return;
     for (const auto &step : walk(facts))
         if (step.result == StepResult::failed && !findings.isWrong(facts.peer->address)) {

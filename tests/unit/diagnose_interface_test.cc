@@ -364,6 +364,12 @@ TEST(DiagnosePeer, EachStepCanBeTheLast)
     EXPECT_EQ(world.found(), Found{"peer 10.0.0.2"});
     EXPECT_EQ(diagnose(world.facts).front().what, "there is no route to it");
     EXPECT_EQ(walk(world.facts)[1].result, StepResult::unknown) << "it needs the one before it";
+    peer.interface = "ib1";
+    EXPECT_EQ(walk(world.facts)[0].text, "packets go by ib1, which is no IPoIB interface");
+    world.facts.wanted = "ib0";
+    EXPECT_EQ(walk(world.facts)[0].text, "packets go by ib1, and not by ib0");
+    world.facts.wanted = "ib5";
+    EXPECT_EQ(world.found(), Found{"interface-missing ib5"}) << "the cause alone";
 }
 
 TEST(DiagnosePeer, WhyThereIsNoConnection)
@@ -460,6 +466,8 @@ TEST(DiagnoseSubjects, ThoseInUseOrTheOneThatIsWanted)
     EXPECT_EQ(subjectsOf(all, "").size(), 3u) << "none is in use";
     all[0].master = all[1].master = "bond0";
     EXPECT_EQ(namesOf(subjectsOf(all, "bond0")), (Found{"ib0", "ib1"}));
+    all.push_back(World::interface(6, "bond0", 1));
+    EXPECT_EQ(namesOf(subjectsOf(all, "ib0")), (Found{"ib0", "bond0"})) << "routes are by that";
 }
 
 } // namespace

@@ -391,7 +391,7 @@ FAULTS = {
     "peer by Ethernet": Fault(
         undone("ip link add dum0 type dummy && ip link set dum0 up && ip addr add 10.40.0.1/24 dev dum0",
                "ip link del dum0"),
-        r"10\.40\.0\.2: packets go by dum0, which is not the IPoIB interface",
+        r"10\.40\.0\.2: packets go by dum0, and not by ib0",
         ("ib0", "--peer", "10.40.0.2")),
 }
 OURS_ONLY = {
