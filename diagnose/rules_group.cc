@@ -42,15 +42,13 @@ void groupMissing(const Facts &facts, Findings &findings)
 
 void groupRate(const Facts &facts, Findings &findings)
 {
-    // sysfs rounds: 56 Gb/s are 56.25.
-    constexpr unsigned tolerance = 50;
     for (const auto &interface : facts.interfaces) {
         const Port *port = joiningPort(facts, interface, findings);
         if (!port || !interface.broadcast.record)
             continue;
         const unsigned own = rateIn(port->shown.rate);
         const unsigned group = rateOf(interface.broadcast.record->rate);
-        if (own == 0 || group <= own + own / tolerance)
+        if (own == 0 || group <= own)
             continue;
         findings.add({.rule = "group-rate",
                       .on = interface.name(),

@@ -23,7 +23,7 @@ namespace openipoib::diagnose
 [[nodiscard]] unsigned mtuOf(std::uint8_t code);
 // Of IP in a group of that code: IPoIB puts four octets before each packet. 0 if it is none
 [[nodiscard]] unsigned ipMtuOf(std::uint8_t code);
-// Mbit/s, of the code of a rate; 0 if it is none
+// Mbit/s, of the code of a rate, as rateIn() has it of a link of that rate; 0 if it is none
 [[nodiscard]] unsigned rateOf(std::uint8_t code);
 // Mbit/s, of sysfs' "2.5 Gb/sec (1X SDR)"; 0 if it is none
 [[nodiscard]] unsigned rateIn(const std::string &text);

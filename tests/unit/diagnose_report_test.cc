@@ -9,6 +9,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <array>
+
 namespace openipoib::diagnose
 {
 namespace
@@ -110,13 +112,48 @@ TEST(DiagnoseText, Values)
     EXPECT_EQ(mtuOf(6), 0u);
     EXPECT_EQ(ipMtuOf(4), 2044u);
     EXPECT_EQ(ipMtuOf(0), 0u);
-    EXPECT_EQ(rateOf(3), 10000u);
-    EXPECT_EQ(rateOf(63), 0u);
     EXPECT_EQ(rateIn("2.5 Gb/sec (1X SDR)"), 2500u);
     EXPECT_EQ(rateIn("no rate"), 0u);
     EXPECT_EQ(rateIn("1e300 Gb/sec"), 0u);
     EXPECT_EQ(rateText(2500), "2.5 Gb/s");
     EXPECT_EQ(rateText(40000), "40 Gb/s");
+}
+
+// By code, what the kernel's rate_show() says of a link of that rate
+TEST(DiagnoseText, EachRateIsThatOfALink)
+{
+    constexpr std::array<const char *, 26> links{
+        "",
+        "",
+        "2.5 Gb/sec (1X SDR)",
+        "10 Gb/sec (4X SDR)",
+        "30 Gb/sec (12X SDR)",
+        "5 Gb/sec (1X DDR)",
+        "20 Gb/sec (4X DDR)",
+        "40 Gb/sec (4X QDR)",
+        "60 Gb/sec (12X DDR)",
+        "80 Gb/sec (8X QDR)",
+        "120 Gb/sec (12X QDR)",
+        "14 Gb/sec (1X FDR)",
+        "56 Gb/sec (4X FDR)",
+        "112 Gb/sec (8X FDR)",
+        "168 Gb/sec (12X FDR)",
+        "25 Gb/sec (1X EDR)",
+        "100 Gb/sec (4X EDR)",
+        "200 Gb/sec (8X EDR)",
+        "300 Gb/sec (12X EDR)",
+        "28 Gb/sec (2X FDR)",
+        "50 Gb/sec (1X HDR)",
+        "400 Gb/sec (8X HDR)",
+        "600 Gb/sec (12X HDR)",
+        "800 Gb/sec (8X NDR)",
+        "1200 Gb/sec (12X NDR)",
+        "1600 Gb/sec (8X XDR)",
+    };
+    for (unsigned code = 0; code < 64; ++code)
+        EXPECT_EQ(rateOf(static_cast<std::uint8_t>(code)),
+                  code < links.size() ? rateIn(links.at(code)) : 0)
+            << code;
 }
 
 // A table with a chain at a hook, and these rules
