@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include "diagnose/report.hpp"
 
-#include "diagnose/rules.hpp"
 #include "diagnose/text.hpp"
 #include "diagnose/walk.hpp"
 
@@ -197,7 +196,7 @@ Verdict verdictOf(const Facts &facts, const std::vector<Finding> &findings)
         findings, [](const Finding &one) { return one.severity == Severity::wrong; });
     if (isWrong)
         return Verdict::wrong;
-    return hasSubject(facts) ? Verdict::healthy : Verdict::nothing;
+    return facts.interfaces.empty() ? Verdict::nothing : Verdict::healthy;
 }
 
 Json documentOf(const Facts &facts, const std::vector<Finding> &findings)

@@ -20,6 +20,7 @@ enum class Verdict : int {
     nothing = 3, // to look at
 };
 
+// Healthy is a machine that has an interface: without any nothing works, whatever is right.
 [[nodiscard]] Verdict verdictOf(const Facts &facts, const std::vector<Finding> &findings);
 
 [[nodiscard]] nlohmann::ordered_json documentOf(const Facts &facts,

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include "diagnose/rules.hpp"
 
-#include "conf/openib/stack.hpp"
-
 #include <algorithm>
 
 namespace openipoib::diagnose
@@ -27,17 +25,6 @@ bool hasInfinibandPort(const Facts &facts)
         return std::ranges::any_of(
             hca.ports, [](const openib::Port &port) { return port.layer == "InfiniBand"; });
     });
-}
-
-bool hasSubject(const Facts &facts)
-{
-    // Other hardware on the PCI bus asks for drivers, too.
-    const bool hasAdapter =
-        std::ranges::any_of(openib::adapterDrivers(), [&](const openib::AdapterDriver &adapter) {
-            return facts.state.adapters.contains(adapter.driver);
-        });
-    return hasAdapter || hasInfinibandPort(facts) || !facts.interfaces.empty() ||
-           !facts.wanted.empty();
 }
 
 } // namespace openipoib::diagnose

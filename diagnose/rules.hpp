@@ -34,8 +34,4 @@ struct Rule {
 
 [[nodiscard]] bool hasInfinibandPort(const Facts &facts);
 
-// Whether there is anything to look at: an adapter for InfiniBand, or an interface. One that has
-// Ethernet alone, with RDMA or without, is none.
-[[nodiscard]] bool hasSubject(const Facts &facts);
-
 } // namespace openipoib::diagnose

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 namespace openipoib::diagnose
 {
@@ -14,24 +15,50 @@ namespace openipoib::diagnose
 namespace
 {
 
+Finding driverNotLoaded(const openib::AdapterDriver &adapter, std::string_view module)
+{
+    return {.rule = "adapter-driver",
+            .on = std::string(adapter.driver),
+            .what = fmt::format("the module {} is not loaded", module),
+            .why = fmt::format("an adapter on the PCI bus asks for {}, and there is no InfiniBand "
+                               "device",
+                               adapter.driver),
+            .cure = fmt::format("modprobe {}, or openib start", module)};
+}
+
+Finding noDevice(const openib::AdapterDriver &adapter)
+{
+    return {.rule = "adapter-device",
+            .on = std::string(adapter.driver),
+            .what = "it has made no InfiniBand device",
+            .why =
+                fmt::format("an adapter on the PCI bus asks for {}, which is loaded with {}: the "
+                            "driver has failed, or the device is in another network namespace",
+                            adapter.driver, adapter.rdma),
+            .cure = fmt::format("the kernel's log (dmesg) says what {} dislikes, as a rule the "
+                                "firmware; rdma system show says whether network namespaces have "
+                                "devices of their own",
+                                adapter.driver)};
+}
+
 // An adapter is on the bus, and nobody has made an InfiniBand device of it. An Ethernet controller
 // can do without.
 void adapterDriver(const Facts &facts, Findings &findings)
 {
-    constexpr std::string_view rule = "adapter-driver";
     if (!facts.state.hcas.empty())
         return;
-    for (const auto &adapter : openib::adapterDrivers())
-        for (const std::string_view module : {adapter.driver, adapter.rdma})
-            if (facts.state.adapters.contains(adapter.driver) && !facts.state.has(module) &&
-                !findings.has(rule, adapter.driver))
-                findings.add({.rule = rule,
-                              .on = std::string(adapter.driver),
-                              .what = fmt::format("the module {} is not loaded", module),
-                              .why = fmt::format("an adapter on the PCI bus asks for {}, and there "
-                                                 "is no InfiniBand device",
-                                                 adapter.driver),
-                              .cure = fmt::format("modprobe {}, or openib start", module)});
+    std::set<std::string_view> seen;
+    for (const auto &adapter : openib::adapterDrivers()) {
+        // A driver comes once more with its module for Ethernet, which makes no such device.
+        if (!facts.state.adapters.contains(adapter.driver) || !seen.insert(adapter.driver).second)
+            continue;
+        if (!facts.state.has(adapter.driver))
+            findings.add(driverNotLoaded(adapter, adapter.driver));
+        else if (!facts.state.has(adapter.rdma))
+            findings.add(driverNotLoaded(adapter, adapter.rdma));
+        else
+            findings.add(noDevice(adapter));
+    }
 }
 
 // Wrong if somebody wants InfiniBand: RDMA over Ethernet does without.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 // For each rule from the adapter to the broadcast group what makes it speak; a healthy host makes
 // none.
+#include "diagnose/report.hpp"
 #include "diagnose_world.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +23,6 @@ TEST(DiagnoseRules, AHealthyHostIsHealthy)
     world.addSecond().arpIgnore = 1;
     world.ib0().arpIgnore = 1;
     EXPECT_EQ(world.found(), Found{});
-    EXPECT_TRUE(hasSubject(world.facts));
 }
 
 TEST(DiagnoseRules, WhatCannotBeLookedAtIsNotWrong)
@@ -45,12 +45,9 @@ TEST(DiagnoseRules, AMachineWithoutAnythingHasNothingToLookAt)
     Facts facts;
     facts.state.hardware = facts.state.adapters = {"iwlwifi"};
     EXPECT_TRUE(diagnose(facts).empty());
-    EXPECT_FALSE(hasSubject(facts));
+    EXPECT_EQ(verdictOf(facts, {}), Verdict::nothing);
     facts.state.hardware.insert("mlx5_core");
     EXPECT_TRUE(diagnose(facts).empty()) << "for Ethernet";
-    EXPECT_FALSE(hasSubject(facts));
-    facts.state.adapters.insert("mlx5_core");
-    EXPECT_TRUE(hasSubject(facts));
 }
 
 TEST(DiagnoseRules, AdapterWithoutItsDriver)
@@ -62,6 +59,28 @@ TEST(DiagnoseRules, AdapterWithoutItsDriver)
     world.facts.interfaces.clear();
     EXPECT_EQ(world.found(), Found{"adapter-driver mlx5_core"});
     EXPECT_EQ(diagnose(world.facts).front().what, "the module mlx5_ib is not loaded");
+    world.facts.state.modules.erase("mlx5_core");
+    EXPECT_EQ(diagnose(world.facts).front().what, "the module mlx5_core is not loaded");
+}
+
+TEST(DiagnoseRules, AdapterWhoseDriverHasMadeNoDevice)
+{
+    World world;
+    world.facts.state.hcas.clear();
+    world.facts.ports.clear();
+    world.facts.interfaces.clear();
+    EXPECT_EQ(world.found(), Found{"adapter-device mlx5_core"});
+    // A module for Ethernet would not help.
+    world.facts.state.adapters = {"mlx4_core"};
+    world.facts.state.modules = {{"mlx4_core", {}}, {"mlx4_ib", {}}};
+    EXPECT_EQ(world.found(), Found{"adapter-device mlx4_core"});
+}
+
+TEST(DiagnoseRules, NoMachineWithoutAnInterfaceIsHealthy)
+{
+    World world;
+    world.facts.interfaces.clear();
+    EXPECT_EQ(verdictOf(world.facts, {}), Verdict::nothing);
 }
 
 TEST(DiagnoseRules, PortsOfEthernet)
@@ -74,7 +93,8 @@ TEST(DiagnoseRules, PortsOfEthernet)
     world.facts.state.adapters.clear();
     EXPECT_EQ(world.found(),
               (Found{"note:link-layer mlx5_0 port 1", "note:link-layer mlx5_0 port 2"}));
-    EXPECT_FALSE(hasSubject(world.facts)) << "RDMA over Ethernet is not our business";
+    EXPECT_EQ(verdictOf(world.facts, diagnose(world.facts)), Verdict::nothing)
+        << "RDMA over Ethernet is not our business";
     world.facts.wanted = "ib0";
     EXPECT_EQ(world.found(), (Found{"link-layer mlx5_0 port 1", "link-layer mlx5_0 port 2",
                                     "interface-missing ib0"}));
