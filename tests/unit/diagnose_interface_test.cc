@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-// The rules about interfaces, addresses and the way to a peer; which interfaces are looked at.
+// The rules about interfaces and addresses; which interfaces are looked at.
 #include "diagnose/gather.hpp"
-#include "diagnose/walk.hpp"
 #include "diagnose_world.hpp"
 
 #include <gtest/gtest.h>
@@ -319,126 +318,6 @@ TEST(DiagnoseInterface, InTheOrderOfCauses)
     EXPECT_EQ(world.found(),
               (Found{"driver-stale ib_ipoib", "link-errors mlx5_0 port 1", "partition-limited ib0",
                      "two-managers ib0", "firewall ib0", "note:mtu-below-group ib0"}));
-}
-
-std::string failing(const World &world)
-{
-    for (const auto &step : walk(world.facts))
-        if (step.result == StepResult::failed)
-            return std::string(step.name);
-    return "none";
-}
-
-TEST(DiagnosePeer, EachStepCanBeTheLast)
-{
-    World world;
-    EXPECT_TRUE(walk(world.facts).empty());
-    Peer &peer = world.addPeer();
-    EXPECT_EQ(failing(world), "none");
-    peer.heard = ETIMEDOUT;
-    EXPECT_EQ(failing(world), "RDMA CM");
-    peer.neighbour->hardware[0] = 0;
-    EXPECT_EQ(failing(world), "none") << "it may have none";
-    peer.cm = ENODEV;
-    EXPECT_EQ(failing(world), "RDMA CM");
-    peer.large = false;
-    EXPECT_EQ(failing(world), "long packets");
-    peer.datagram = false;
-    EXPECT_EQ(failing(world), "datagrams");
-    peer.small = false;
-    EXPECT_EQ(failing(world), "short packets");
-    peer.path->sl = 2;
-    world.first().lanes->at(2) = 15;
-    EXPECT_EQ(failing(world), "path record");
-    peer.path.reset();
-    peer.pathAsked = {.reply = Reply::refused, .status = ib::saNoRecords};
-    EXPECT_EQ(failing(world), "path record");
-    peer.neighbour->hardware = World::hardware(7, 0xFEC0'0000'0000'0000);
-    EXPECT_EQ(failing(world), "hardware address");
-    peer.neighbour->state = NUD_FAILED;
-    EXPECT_EQ(failing(world), "neighbour");
-    peer.interface = "eth0";
-    EXPECT_EQ(failing(world), "route");
-    peer.interface = "";
-    EXPECT_EQ(failing(world), "route");
-    EXPECT_EQ(world.found(), Found{"peer 10.0.0.2"});
-    EXPECT_EQ(diagnose(world.facts).front().what, "there is no route to it");
-    EXPECT_EQ(walk(world.facts)[1].result, StepResult::unknown) << "it needs the one before it";
-    peer.interface = "ib1";
-    EXPECT_EQ(walk(world.facts)[0].text, "packets go by ib1, which is no IPoIB interface");
-    world.facts.wanted = "ib0";
-    EXPECT_EQ(walk(world.facts)[0].text, "packets go by ib1, and not by ib0");
-    world.facts.wanted = "ib5";
-    EXPECT_EQ(world.found(), Found{"interface-missing ib5"}) << "the cause alone";
-}
-
-TEST(DiagnosePeer, WhyThereIsNoConnection)
-{
-    World world;
-    Peer &peer = world.addPeer();
-    EXPECT_EQ(walk(world.facts)[4].text, "none: this interface is in datagram mode");
-    world.ib0().connected = true;
-    EXPECT_EQ(walk(world.facts)[4].text, "connected mode");
-    peer.neighbour->hardware[0] = 0;
-    EXPECT_EQ(walk(world.facts)[4].text,
-              "none: the peer takes no connections, so that datagrams go there");
-}
-
-TEST(DiagnosePeer, ARefusedConnection)
-{
-    World world;
-    Peer &peer = world.addPeer();
-    world.ib0().connected = true;
-    world.ib0().link.mtu = 65520;
-    peer.datagram = true;
-    peer.datagramBytes = 4092;
-    peer.largeBytes = 65520;
-    for (const auto *state : {"", "NEW", "PATH", "REQ", "UP"}) {
-        peer.connection = state;
-        EXPECT_EQ(world.found(), Found{}) << state;
-    }
-    for (const auto *state : {"DATAGRAM", "RETRY", "RETRY_PATH"}) {
-        peer.connection = state;
-        EXPECT_EQ(world.found(), Found{"connection-refused 10.0.0.2"}) << state;
-    }
-    EXPECT_EQ(walk(world.facts)[4].text, "none: the peer has refused it, and datagrams go there");
-    peer.large = false;
-    EXPECT_EQ(world.found(), Found{"connection-refused 10.0.0.2"}) << "the cause alone";
-    peer.connection.clear();
-    EXPECT_EQ(diagnose(world.facts).front().what,
-              "packets of 65520 octets are not answered, those of 4092 are");
-    peer.connection = "DATAGRAM";
-    peer.large = true;
-    world.ib0().connected = false;
-    EXPECT_EQ(world.found(), Found{}) << "no connection is wanted";
-}
-
-TEST(DiagnosePeer, AnotherMtu)
-{
-    World world;
-    Peer &peer = world.addPeer();
-    peer.isInPieces = true;
-    EXPECT_EQ(world.found(), Found{"peer-mtu 10.0.0.2"});
-    EXPECT_EQ(diagnose(world.facts).front().what, "its MTU is less than that of ib0, 4092");
-    peer.cm = ENODEV;
-    EXPECT_EQ(world.found(), Found{"peer 10.0.0.2"}) << "that is worse";
-}
-
-TEST(DiagnosePeer, Names)
-{
-    EXPECT_EQ(parsePeer("10.0.0.2")->address, (io::Bytes{10, 0, 0, 2}));
-    EXPECT_EQ(parsePeer("fd00::2")->zone, "");
-    EXPECT_FALSE(parsePeer("fd00::2")->isOfLink());
-    EXPECT_EQ(parsePeer("fe80::2%ib0")->zone, "ib0");
-    EXPECT_TRUE(parsePeer("fe80::2")->isOfLink());
-    for (const auto *text : {"", "h1", "10.0.0.2/24", "10.0.0.2%ib0", "fd00::2%ib0", "fe80::2%",
-                             "fe80::/64%ib0", "%ib0"})
-        EXPECT_FALSE(parsePeer(text)) << text;
-    World world;
-    Peer &peer = world.addPeer();
-    peer.address = "fe80::2";
-    peer.interface.clear();
-    EXPECT_EQ(diagnose(world.facts).front().cure, "name the interface: --peer fe80::2%ib0");
 }
 
 Found namesOf(const std::vector<Interface> &interfaces)
