@@ -6,6 +6,7 @@
 #include "diagnose/facts.hpp"
 #include "netlink/socket.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -36,6 +37,9 @@ void bindAddresses(Facts &facts);
 
 // The way to Facts::peer, whose address is set
 void walkToPeer(netlink::Socket &socket, const openib::Roots &roots, Facts &facts);
+// Whether an echo has come back, by the exit status of ping and what it has printed; nullopt: it
+// has sent none.
+[[nodiscard]] std::optional<bool> pingSays(int status, std::string_view printed);
 // The number in such a column of /proc/net/snmp ("Ip", "ReasmReqds"), or behind such a name in
 // snmp6; 0 if there is none.
 [[nodiscard]] std::uint64_t snmpIn(std::string_view text, std::string_view protocol,

@@ -35,19 +35,17 @@ bool isIpv4(io::View address)
 }
 
 // Whether an echo of that many octets, all headers of IP's in them, comes back in one piece;
-// nullopt: there is no ping, or this user may not.
+// nullopt: there is no ping that can tell, or this user may not.
 std::optional<bool> isAnswered(io::View address, const std::string &interface, std::size_t bytes)
 {
     const std::size_t headers = icmpBytes + (isIpv4(address) ? ipv4Bytes : ipv6Bytes);
     // The first one may wait for ARP and a path.
-    const auto done = io::runProgram(
-        {"ping", "-n", "-q", "-c", "2", "-i", "0.2", "-W", "1", "-M", "do", "-I", interface, "-s",
-         std::to_string(bytes > headers ? bytes - headers : 0), addressText(address)},
-        {.patience = pingPatience});
-    constexpr int noAnswer = 1;
-    if (!done || (done->status != 0 && done->status != noAnswer))
-        return std::nullopt;
-    return done->status == 0;
+    const auto done = io::runProgram({"env", "LC_ALL=C", "ping", "-n", "-q", "-c", "2", "-i", "0.2",
+                                      "-W", "1", "-M", "do", "-I", interface, "-s",
+                                      std::to_string(bytes > headers ? bytes - headers : 0),
+                                      addressText(address)},
+                                     {.patience = pingPatience});
+    return done ? pingSays(done->status, done->output) : std::nullopt;
 }
 
 std::optional<netlink::Neighbour> neighbourOf(netlink::Socket &socket, const Interface &interface,
@@ -138,6 +136,14 @@ std::optional<PeerName> parsePeer(const std::string &text)
         return name;
     name.zone = text.substr(percent + 1);
     return name.isOfLink() && !name.zone.empty() ? std::optional(name) : std::nullopt;
+}
+
+std::optional<bool> pingSays(int status, std::string_view printed)
+{
+    constexpr int noAnswer = 1; // and that of BusyBox' when it does not know an option
+    const bool hasSent = printed.contains("packets transmitted");
+    return hasSent && (status == 0 || status == noAnswer) ? std::optional(status == 0)
+                                                          : std::nullopt;
 }
 
 std::uint64_t snmpIn(std::string_view text, std::string_view protocol, std::string_view name)

@@ -47,24 +47,25 @@ Step route(const Facts &facts, const Peer &peer)
 Step neighbour(const Peer &peer)
 {
     Step step{.name = "neighbour"};
-    const bool isKnown = peer.neighbour &&
-                         !(peer.neighbour->state & (NUD_FAILED | NUD_INCOMPLETE)) &&
-                         !peer.neighbour->hardware.empty();
-    if (!peer.neighbour && peer.small.value_or(false))
+    const bool hasFailed =
+        peer.neighbour && (peer.neighbour->state & (NUD_FAILED | NUD_INCOMPLETE));
+    const bool isKnown = peer.neighbour && !hasFailed && !peer.neighbour->hardware.empty();
+    if (isKnown)
+        step.passes("known");
+    else if (peer.small.value_or(false))
         step.passes("answers");
-    else if (!isKnown)
+    // Nobody asks for a neighbour that nothing is sent to.
+    else if (hasFailed || peer.small)
         step.fails("it does not answer ARP or neighbour discovery",
                    "is the host up, is it in the same partition, and has it this address? ip "
                    "neigh, and openib diagnose there");
-    else
-        step.passes("known");
     return step;
 }
 
 Step hardware(const Facts &facts, const Peer &peer)
 {
     Step step{.name = "hardware address"};
-    if (!peer.neighbour)
+    if (!peer.neighbour || peer.neighbour->hardware.empty())
         return step;
     const io::View address = peer.neighbour->hardware;
     const Interface *interface = facts.interface(peer.interface);

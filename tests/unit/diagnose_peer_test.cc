@@ -66,6 +66,36 @@ TEST(DiagnosePeer, EachStepCanBeTheLast)
     EXPECT_EQ(world.found(), Found{"interface-missing ib5"}) << "the cause alone";
 }
 
+TEST(DiagnosePeer, WithoutPingNothingIsKnownOfIt)
+{
+    World world;
+    Peer &peer = world.addPeer();
+    peer.neighbour.reset();
+    peer.path.reset();
+    peer.pathAsked = {};
+    peer.small.reset();
+    peer.large.reset();
+    peer.cm.reset();
+    EXPECT_EQ(failing(world), "none") << "nobody has asked for it";
+    peer.small = false;
+    EXPECT_EQ(failing(world), "neighbour");
+    peer.neighbour = netlink::Neighbour{.state = NUD_INCOMPLETE, .address = {}, .hardware = {}};
+    peer.small.reset();
+    EXPECT_EQ(failing(world), "neighbour");
+    peer.neighbour->state = NUD_NONE;
+    EXPECT_EQ(failing(world), "none");
+}
+
+TEST(DiagnosePeer, WhatPingSays)
+{
+    const std::string none = "2 packets transmitted, 0 received, 100% packet loss, time 1012ms\n";
+    EXPECT_EQ(pingSays(0, "2 packets transmitted, 2 received"), true);
+    EXPECT_EQ(pingSays(1, "PING 10.0.0.2 (10.0.0.2) 56(84) bytes of data.\n\n" + none), false);
+    EXPECT_EQ(pingSays(1, ""), std::nullopt) << "an option that it does not know";
+    EXPECT_EQ(pingSays(2, none), std::nullopt);
+    EXPECT_EQ(pingSays(127, ""), std::nullopt) << "there is none";
+}
+
 TEST(DiagnosePeer, WhyThereIsNoConnection)
 {
     World world;
