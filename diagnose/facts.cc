@@ -2,12 +2,18 @@
 #include "diagnose/facts.hpp"
 
 #include <fmt/format.h>
+#include <linux/rtnetlink.h>
 
 #include <algorithm>
 #include <array>
 
 namespace openipoib::diagnose
 {
+
+bool isNarrow(const netlink::Address &address)
+{
+    return address.scope == RT_SCOPE_LINK || address.scope == RT_SCOPE_HOST;
+}
 
 std::string Port::name() const
 {

@@ -153,6 +153,9 @@ struct Interface {
     [[nodiscard]] bool isIn(std::string_view kind) const { return masterKind == kind; }
 };
 
+// Whether it is one that only hosts of the same link, or only this host, can reach.
+[[nodiscard]] bool isNarrow(const netlink::Address &address);
+
 // The neighbour table of a family, and its limit.
 struct NeighbourTable {
     std::string family; // "ipv4", "ipv6"
@@ -167,6 +170,7 @@ struct Drop {
     std::string interface = {}; // "": of all
     std::string address{};      // of a peer's; "": all
     std::string chain{};        // "inet filter input", of iptables "filter INPUT"
+    std::string family{};       // "ipv4", "ipv6"; "": of both
     std::string program{"nft"}; // or "iptables-legacy", "ip6tables-legacy"
     bool isPolicy = false;
 };

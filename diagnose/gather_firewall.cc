@@ -70,10 +70,17 @@ bool takeMatch(const Json &match, Drop &drop)
     return false;
 }
 
-// @device: that the chain is of; "": it is of all
-std::optional<Drop> dropIn(const Json &rule, const std::string &device)
+// A chain that sees what this host receives or sends
+struct Chain {
+    std::string device{}; // "": it is of all
+    std::string family{}; // as in Drop
+    bool dropsRest = false;
+    bool isDecided = false; // a rule before has taken something out of it
+};
+
+std::optional<Drop> dropIn(const Json &rule, const Chain &chain)
 {
-    Drop drop{.interface = device, .chain = nameOf(rule)};
+    Drop drop{.interface = chain.device, .chain = nameOf(rule), .family = chain.family};
     for (const auto &statement : member(rule, "expr")) {
         if (!statement.is_object())
             return std::nullopt;
@@ -87,12 +94,33 @@ std::optional<Drop> dropIn(const Json &rule, const std::string &device)
     return std::nullopt;
 }
 
-// Whether a chain sees what this host receives or sends
-bool isHooked(const Json &chain)
+// Of several devices: it is not looked at. What a bridge forwards and ARP are none of IP's.
+std::optional<Chain> chainIn(const Json &chain)
 {
     static const std::set<std::string> hooks{"ingress", "prerouting",  "input",
                                              "output",  "postrouting", "egress"};
-    return text(chain, "type") == "filter" && hooks.contains(text(chain, "hook"));
+    static const std::map<std::string, std::string> families{
+        {"ip", "ipv4"}, {"ip6", "ipv6"}, {"inet", ""}, {"netdev", ""}};
+    const auto family = families.find(text(chain, "family"));
+    if (family == families.end() || text(chain, "type") != "filter" ||
+        !hooks.contains(text(chain, "hook")) || member(chain, "dev").is_array())
+        return std::nullopt;
+    return Chain{.device = text(chain, "dev"),
+                 .family = family->second,
+                 .dropsRest = text(chain, "policy") == "drop"};
+}
+
+// Whether the kernel has taken its chains from their hooks. A single flag is no array.
+bool isDormant(const Json &table)
+{
+    const Json &flags = member(table, "flags");
+    const auto isIt = [](const Json &flag) { return flag == "dormant"; };
+    return isIt(flags) || (flags.is_array() && std::ranges::any_of(flags, isIt));
+}
+
+std::string tableOf(const Json &object, const char *key)
+{
+    return fmt::format("{} {}", text(object, "family"), text(object, key));
 }
 
 } // namespace
@@ -100,18 +128,16 @@ bool isHooked(const Json &chain)
 std::vector<Drop> dropsIn(std::string_view json)
 {
     std::vector<Drop> drops;
-    std::map<std::string, std::string> chains; // and the device that each is of
-    std::set<std::string> policies;            // of chains that drop what is left
-    std::set<std::string> decided;             // a rule before has taken something out of it
+    std::map<std::string, Chain> chains;
+    std::set<std::string> dormant;
     const Json all = Json::parse(json, nullptr, false);
     for (const auto &entry : member(all, "nftables")) {
-        // Of several devices: it is not looked at.
-        if (const Json &chain = member(entry, "chain");
-            isHooked(chain) && !member(chain, "dev").is_array()) {
-            chains[nameOf(chain)] = text(chain, "dev");
-            if (text(chain, "policy") == "drop")
-                policies.insert(nameOf(chain));
-        }
+        if (const Json &table = member(entry, "table"); isDormant(table))
+            dormant.insert(tableOf(table, "name"));
+        if (const Json &chain = member(entry, "chain"); chain.is_object())
+            if (const auto hooked = chainIn(chain);
+                hooked && !dormant.contains(tableOf(chain, "table")))
+                chains[nameOf(chain)] = *hooked;
         const Json &rule = member(entry, "rule");
         const auto chain = rule.is_object() ? chains.find(nameOf(rule)) : chains.end();
         if (chain == chains.end())
@@ -119,14 +145,16 @@ std::vector<Drop> dropsIn(std::string_view json)
         const auto drop = dropIn(rule, chain->second);
         // What is let through before is not dropped, so that a last rule which drops the rest says
         // nothing by itself.
-        if (drop && !decided.contains(chain->first))
+        if (drop && !chain->second.isDecided)
             drops.push_back(*drop);
-        if (!drop)
-            decided.insert(chain->first);
+        chain->second.isDecided = chain->second.isDecided || !drop;
     }
-    for (const auto &name : policies)
-        if (!decided.contains(name))
-            drops.push_back({.interface = chains[name], .chain = name, .isPolicy = true});
+    for (const auto &[name, chain] : chains)
+        if (chain.dropsRest && !chain.isDecided)
+            drops.push_back({.interface = chain.device,
+                             .chain = name,
+                             .family = chain.family,
+                             .isPolicy = true});
     return drops;
 }
 

@@ -97,6 +97,7 @@ bool isHook(const std::string &chain)
 
 std::vector<Drop> dropsInIptables(std::string_view text, const std::string &program)
 {
+    const std::string family = program.starts_with("ip6") ? "ipv6" : "ipv4";
     std::vector<Drop> drops;
     std::set<std::string> policies;
     std::set<std::string> decided;
@@ -116,6 +117,7 @@ std::vector<Drop> dropsInIptables(std::string_view text, const std::string &prog
                 decided.insert(chain);
             } else if (!decided.contains(chain)) {
                 drop->chain = chain;
+                drop->family = family;
                 drop->program = program;
                 drops.push_back(std::move(*drop));
             }
@@ -123,7 +125,8 @@ std::vector<Drop> dropsInIptables(std::string_view text, const std::string &prog
     }
     for (const auto &chain : policies)
         if (!decided.contains(chain))
-            drops.push_back({.chain = chain, .program = program, .isPolicy = true});
+            drops.push_back(
+                {.chain = chain, .family = family, .program = program, .isPolicy = true});
     return drops;
 }
 

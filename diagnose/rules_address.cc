@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 #include <linux/if_addr.h>
-#include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -17,12 +16,6 @@ namespace openipoib::diagnose
 
 namespace
 {
-
-// Not of the whole network
-bool isNarrow(const netlink::Address &address)
-{
-    return address.scope == RT_SCOPE_LINK || address.scope == RT_SCOPE_HOST;
-}
 
 // One that others stand on, or that has given its addresses to a bond or bridge
 bool isBelow(const Interface &interface)

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -168,22 +169,43 @@ std::string firewallCure(const Drop &drop)
                                        at, chain);
 }
 
+// Whether packets of that family are wanted: those of a peer, or of an address that somebody has
+// given it. The kernel gives each interface a link-local one of IPv6.
+bool isUsed(const Facts &facts, const Interface &interface, const std::string &family)
+{
+    if (family.empty())
+        return true;
+    const bool isSix = family == "ipv6";
+    if (facts.peer && facts.peer->address.contains(':') == isSix)
+        return true;
+    return std::ranges::any_of(interface.addresses, [&](const netlink::Address &address) {
+        return (address.family == AF_INET6) == isSix && !isNarrow(address);
+    });
+}
+
+const char *familyText(const std::string &family)
+{
+    return family.empty() ? "" : family == "ipv6" ? "IPv6 " : "IPv4 ";
+}
+
 void firewall(const Facts &facts, Findings &findings)
 {
     for (const auto &drop : facts.drops)
         for (const auto &interface : facts.interfaces) {
             const bool isPeers = facts.peer && facts.peer->address == drop.address;
             if ((!drop.interface.empty() && drop.interface != interface.name()) ||
-                (!drop.address.empty() && !isPeers) || findings.has("firewall", interface.name()))
+                (!drop.address.empty() && !isPeers) || !isUsed(facts, interface, drop.family) ||
+                findings.has("firewall", interface.name()))
                 continue;
-            findings.add({.rule = "firewall",
-                          .on = interface.name(),
-                          .what = fmt::format("a firewall drops its packets{}",
-                                              isPeers ? " from or to " + drop.address : ""),
-                          .why = fmt::format("{} of the chain \"{}\" drops them all{}",
-                                             drop.isPolicy ? "the policy" : "a rule", drop.chain,
-                                             drop.program == "nft" ? "" : ", of " + drop.program),
-                          .cure = firewallCure(drop)});
+            findings.add(
+                {.rule = "firewall",
+                 .on = interface.name(),
+                 .what = fmt::format("a firewall drops its {}packets{}", familyText(drop.family),
+                                     isPeers ? " from or to " + drop.address : ""),
+                 .why = fmt::format("{} of the chain \"{}\" drops them all{}",
+                                    drop.isPolicy ? "the policy" : "a rule", drop.chain,
+                                    drop.program == "nft" ? "" : ", of " + drop.program),
+                 .cure = firewallCure(drop)});
         }
 }
 

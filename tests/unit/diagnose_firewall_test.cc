@@ -94,6 +94,32 @@ TEST(DiagnoseFirewall, Policies)
     EXPECT_TRUE(dropsIn(chain(R"("hook": "forward", "policy": "drop")") + "]}").empty());
 }
 
+TEST(DiagnoseFirewall, OfWhichFamily)
+{
+    const auto in = [](const std::string &family, const std::string &table = "") {
+        return dropsIn(R"({"nftables": [{"table": {"family": ")" + family + R"(", "name": "t")" +
+                       table + R"(}}, {"chain": {"family": ")" + family +
+                       R"(", "table": "t", "name": "x", "type": "filter", "hook": "input",
+                          "policy": "drop"}}]})");
+    };
+    ASSERT_EQ(in("ip6").size(), 1u);
+    EXPECT_EQ(in("ip6")[0].family, "ipv6");
+    ASSERT_EQ(in("ip").size(), 1u);
+    EXPECT_EQ(in("ip")[0].family, "ipv4");
+    ASSERT_EQ(in("inet", R"(, "flags": "owner")").size(), 1u);
+    EXPECT_EQ(in("inet")[0].family, "");
+    EXPECT_TRUE(in("bridge").empty());
+    EXPECT_TRUE(in("arp").empty());
+    EXPECT_TRUE(in("inet", R"(, "flags": "dormant")").empty());
+    EXPECT_TRUE(in("inet", R"(, "flags": ["owner", "dormant"])").empty());
+    const auto six = dropsInIptables("*filter\n:INPUT DROP [0:0]\n", "ip6tables-legacy");
+    ASSERT_EQ(six.size(), 1u);
+    EXPECT_EQ(six[0].family, "ipv6");
+    const auto four = dropsInIptables("*filter\n-A INPUT -j DROP\n", "iptables-legacy");
+    ASSERT_EQ(four.size(), 1u);
+    EXPECT_EQ(four[0].family, "ipv4");
+}
+
 std::vector<std::string> legacy(const std::string &lines)
 {
     std::vector<std::string> out;

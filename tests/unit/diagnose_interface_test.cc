@@ -131,6 +131,26 @@ TEST(DiagnoseInterface, AFirewall)
               "a rule of the chain \"raw OUTPUT\" drops them all, of iptables-legacy");
 }
 
+TEST(DiagnoseInterface, AFirewallOfOneFamily)
+{
+    World world;
+    world.facts.drops = {{.chain = "ip6 filter input", .family = "ipv6", .isPolicy = true}};
+    EXPECT_EQ(world.found(), Found{}) << "it has no IPv6 address";
+    world.ib0().addresses.push_back(World::address(3, "fe80::1/64"));
+    world.ib0().addresses.back().scope = RT_SCOPE_LINK;
+    EXPECT_EQ(world.found(), Found{}) << "but that of the kernel";
+    world.addPeer().address = "fe80::2%ib0";
+    EXPECT_EQ(world.found(), Found{"firewall ib0"});
+    world.facts.peer.reset();
+    world.ib0().addresses.push_back(World::address(3, "fd00::1/64"));
+    EXPECT_EQ(world.found(), Found{"firewall ib0"});
+    EXPECT_EQ(diagnose(world.facts).front().what, "a firewall drops its IPv6 packets");
+    world.facts.drops[0].family = "ipv4";
+    EXPECT_EQ(diagnose(world.facts).front().what, "a firewall drops its IPv4 packets");
+    world.ib0().addresses.erase(world.ib0().addresses.begin());
+    EXPECT_EQ(world.found(), Found{});
+}
+
 TEST(DiagnoseInterface, NoAddress)
 {
     World world;

@@ -366,7 +366,7 @@ FAULTS = {
                    make="ip link add bond7 type bond mode balance-rr", undo="ip link del bond7"),
         "bond7: its mode is 0, and not active-backup"),
     "firewall": Fault(firewall, "ib0: a firewall drops its packets"),
-    "older firewall": Fault(old_firewall, "ib0: a firewall drops its packets"),
+    "older firewall": Fault(old_firewall, "ib0: a firewall drops its IPv4 packets"),
     "no address": Fault(undone("ip -4 addr flush dev ib0; ip -6 addr flush dev ib0 scope global", ":"),
                         "ib0: it has no IP address"),
     "address of Ethernet, too": Fault(
