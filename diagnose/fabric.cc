@@ -125,8 +125,8 @@ void Fabric::askFarEnd(Leg &leg, Port &port)
     FarEnd &far = port.far.emplace();
     std::string name = isSwitch ? "a switch" : "a host";
     if (const auto words = near(leg, ib::SmpAttribute::nodeDescription, 0, route)) {
-        const io::View text = io::View(*words).first(IB_SMP_DATA_SIZE);
-        name = fmt::format("\"{}\"", std::string(text.begin(), std::ranges::find(text, 0)));
+        const std::string octets(words->begin(), words->begin() + IB_SMP_DATA_SIZE);
+        name = fmt::format("\"{}\"", descriptionText(octets));
     }
     far.description = fmt::format("{} port {}", name, number);
     if (const auto info = near(leg, ib::SmpAttribute::portInfo, number, route))
@@ -199,6 +199,8 @@ void Fabric::askManager(Leg &leg, Port &port)
             leg, port, [&](std::uint64_t id) { return ib::NodeRecord::question(own, id); },
             ignored))
         port.lidOwner = ib::NodeRecord::parse(*owner);
+    if (port.lidOwner)
+        port.lidOwner->description = descriptionText(port.lidOwner->description);
 }
 
 Group Fabric::askGroup(Leg &leg, const Port &port, const ib::Gid &mgid)

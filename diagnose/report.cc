@@ -221,6 +221,12 @@ Json documentOf(const Facts &facts, const std::vector<Finding> &findings)
     return out;
 }
 
+std::string printed(const Json &document)
+{
+    constexpr int indent = 2;
+    return document.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 std::string textOf(const Json &document)
 {
     std::string out;

@@ -26,5 +26,7 @@ enum class Verdict : int {
 [[nodiscard]] nlohmann::ordered_json documentOf(const Facts &facts,
                                                 const std::vector<Finding> &findings);
 [[nodiscard]] std::string textOf(const nlohmann::ordered_json &document);
+// The document itself; octets that are no UTF-8, in a name for example, are replaced.
+[[nodiscard]] std::string printed(const nlohmann::ordered_json &document);
 
 } // namespace openipoib::diagnose

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include "diagnose/text.hpp"
 
+#include "conf/diagnostic.hpp"
+
 #include <arpa/inet.h>
 #include <fmt/format.h>
 
@@ -44,6 +46,12 @@ io::Bytes gidIn(const std::string &text)
         bytes.push_back(byte);
     }
     return bytes.size() == sizeof(in6_addr) ? bytes : io::Bytes{};
+}
+
+std::string descriptionText(std::string_view octets)
+{
+    constexpr std::size_t longest = 256; // of 64 octets, each "\\xff"
+    return conf::printable(octets.substr(0, octets.find('\0')), longest);
 }
 
 std::string pkeyText(std::uint16_t pkey)

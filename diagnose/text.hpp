@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace openipoib::diagnose
 {
@@ -17,8 +18,10 @@ namespace openipoib::diagnose
 // Of the port that has the GID; 0 if it is none
 [[nodiscard]] std::uint64_t guidOf(io::View gid);
 [[nodiscard]] std::string addressText(io::View address); // of 4 or 16 bytes; "?" if it is none
-[[nodiscard]] std::string pkeyText(std::uint16_t pkey);  // "0x8001"
-[[nodiscard]] std::string errorText(int code);           // of an errno
+// Of a node or port, as it describes itself: whoever is asked may send any octets
+[[nodiscard]] std::string descriptionText(std::string_view octets);
+[[nodiscard]] std::string pkeyText(std::uint16_t pkey); // "0x8001"
+[[nodiscard]] std::string errorText(int code);          // of an errno
 // Octets, of PortInfo's code; 0 if it is none
 [[nodiscard]] unsigned mtuOf(std::uint8_t code);
 // Of IP in a group of that code: IPoIB puts four octets before each packet. 0 if it is none

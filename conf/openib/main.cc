@@ -132,7 +132,7 @@ Exit diagnoseMachine(const Command &command, const openib::Options &options)
     }
     const auto findings = diagnose::diagnose(*facts);
     const auto document = diagnose::documentOf(*facts, findings);
-    std::cout << (options.json ? document.dump(2) + "\n" : diagnose::textOf(document));
+    std::cout << (options.json ? diagnose::printed(document) : diagnose::textOf(document));
     // The same numbers, which are part of what is promised
     return static_cast<Exit>(diagnose::verdictOf(*facts, findings));
 }

@@ -118,6 +118,22 @@ TEST(DiagnoseText, Values)
     EXPECT_EQ(rateText(40000), "40 Gb/s");
 }
 
+TEST(DiagnoseText, Descriptions)
+{
+    EXPECT_EQ(descriptionText("node1 mlx5_0"), "node1 mlx5_0");
+    EXPECT_EQ(descriptionText(std::string("sw1\0\0x", 6)), "sw1");
+    EXPECT_EQ(descriptionText("M\xFCnchen\033[2J"), "M\\xfcnchen\\x1b[2J");
+    EXPECT_EQ(descriptionText(std::string(64, '\xFF')).size(), 256u);
+}
+
+TEST(DiagnoseReport, OctetsThatAreNoText)
+{
+    World world;
+    world.ib0().link.name = "ib\xFC";
+    const std::string text = printed(documentOf(world.facts, diagnose(world.facts)));
+    EXPECT_NE(text.find("\"name\": \"ib\xEF\xBF\xBD\""), std::string::npos) << text;
+}
+
 // By code, what the kernel's rate_show() says of a link of that rate
 TEST(DiagnoseText, EachRateIsThatOfALink)
 {
