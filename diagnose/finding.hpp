@@ -2,6 +2,7 @@
 // What is wrong, or worth knowing.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,26 +28,21 @@ class Findings
 {
   public:
     void add(Finding finding) { all_.push_back(std::move(finding)); }
-    // Whether something is known to be wrong with it already: what is but a consequence of that
-    // need not be said.
-    [[nodiscard]] bool isWrong(std::string_view on) const
+    // Whether one of these rules has found something wrong with it: what is but a consequence of
+    // that need not be said.
+    [[nodiscard]] bool isExplained(std::string_view on,
+                                   std::initializer_list<std::string_view> causes) const
     {
         for (const auto &one : all_)
-            if (one.on == on && one.severity == Severity::wrong)
-                return true;
+            for (const auto cause : causes)
+                if (one.on == on && one.rule == cause && one.severity == Severity::wrong)
+                    return true;
         return false;
     }
     [[nodiscard]] bool has(std::string_view rule, std::string_view on) const
     {
         for (const auto &one : all_)
             if (one.rule == rule && one.on == on)
-                return true;
-        return false;
-    }
-    [[nodiscard]] bool hasWrong() const
-    {
-        for (const auto &one : all_)
-            if (one.severity == Severity::wrong)
                 return true;
         return false;
     }

@@ -252,7 +252,9 @@ void rdmaCm(const Facts &facts, Findings &findings)
         for (const auto &binding : interface.bindings) {
             const bool isElsewhere =
                 binding.error == 0 && !interface.hca.empty() && binding.device != interface.hca;
-            if ((binding.error == 0 && !isElsewhere) || findings.isWrong(interface.name()))
+            if ((binding.error == 0 && !isElsewhere) ||
+                findings.isExplained(interface.name(),
+                                     {"subnet-prefix", "address-elsewhere", "vrf", "rdma-cm"}))
                 continue;
             findings.add(
                 {.rule = "rdma-cm",

@@ -170,7 +170,9 @@ void noCarrier(const Facts &facts, Findings &findings)
     for (const auto &interface : facts.interfaces) {
         const Port *port = joiningPort(facts, interface, findings);
         if (!interface.link.isUp() || interface.link.isRunning() || !port ||
-            findings.isWrong(interface.name()) || findings.isWrong(port->name()))
+            findings.isExplained(interface.name(), {"group-missing", "group-rate", "group-mtu"}) ||
+            findings.isExplained(port->name(),
+                                 {"manager-missing", "lid-conflict", "manager-silent"}))
             continue;
         findings.add({.rule = "no-carrier",
                       .on = interface.name(),

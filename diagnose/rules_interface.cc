@@ -96,15 +96,22 @@ void bondMode(const Facts &facts, Findings &findings)
 
 void stalls(const Facts &facts, Findings &findings)
 {
-    for (const auto &interface : facts.interfaces)
-        if (const auto stalled = interface.statistics.now("tx_timeout"); stalled > 0)
+    // The kernel counts since the interface was made.
+    for (const auto &interface : facts.interfaces) {
+        const auto ever = interface.statistics.now("tx_timeout");
+        const auto by = interface.statistics.grown("tx_timeout");
+        if (ever > 0)
             findings.add({.rule = "stalls",
+                          .severity = by > 0 ? Severity::wrong : Severity::note,
                           .on = interface.name(),
-                          .what = fmt::format("its transmit queues have stalled {} times", stalled),
+                          .what = fmt::format("its transmit queues have stalled {} times, {} of "
+                                              "them just now",
+                                              ever, by),
                           .why = "the adapter did not tell in time that packets were sent; the "
-                                 "kernel's log says what was outstanding",
+                                 "kernel's log says when, and what was outstanding",
                           .cure = "look at the adapter's firmware and its interrupts "
                                   "(/proc/interrupts); if it goes on, load its driver again"});
+    }
 }
 
 // "tx_too_long by 12, sends_refused by 3", of what the driver says more exactly than the kernel's
@@ -133,7 +140,10 @@ void drops(const Facts &facts, Findings &findings)
     for (const auto &interface : facts.interfaces)
         for (const auto name : names) {
             const auto by = interface.statistics.grown(name);
-            if (by < worthwhile || findings.isWrong(interface.name()))
+            if (by < worthwhile ||
+                findings.isExplained(interface.name(),
+                                     {"subnet-prefix", "partition-missing", "partition-limited",
+                                      "down", "stalls", "packets-dropped"}))
                 continue;
             const bool isSent = name.starts_with("tx");
             const auto good = interface.statistics.grown(isSent ? "tx_packets" : "rx_packets");

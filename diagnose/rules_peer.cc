@@ -233,7 +233,8 @@ void peerFails(const Facts &facts, Findings &findings)
     if (!facts.peer || findings.has("interface-missing", facts.wanted))
         return;
     for (const auto &step : walk(facts))
-        if (step.result == StepResult::failed && !findings.isWrong(facts.peer->address)) {
+        if (step.result == StepResult::failed &&
+            !findings.isExplained(facts.peer->address, {"connection-refused"})) {
             findings.add({.rule = "peer",
                           .on = facts.peer->address,
                           .what = step.text,
@@ -247,7 +248,8 @@ void peerFails(const Facts &facts, Findings &findings)
 void peerMtu(const Facts &facts, Findings &findings)
 {
     const Interface *interface = facts.peer ? facts.interface(facts.peer->interface) : nullptr;
-    if (!interface || !facts.peer->isInPieces || findings.isWrong(facts.peer->address))
+    if (!interface || !facts.peer->isInPieces ||
+        findings.isExplained(facts.peer->address, {"connection-refused", "peer"}))
         return;
     findings.add({.rule = "peer-mtu",
                   .on = facts.peer->address,

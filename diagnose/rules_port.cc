@@ -62,7 +62,8 @@ void portPhysical(const Facts &facts, Findings &findings)
 void managementKey(const Facts &facts, Findings &findings)
 {
     for (const auto &port : facts.ports) {
-        if (!port.isInfiniband() || findings.isWrong(port.name()) || port.isActive())
+        if (!port.isInfiniband() || port.isActive() ||
+            findings.isExplained(port.name(), {"port-physical"}))
             continue;
         const bool isSilent = port.asked.reply == Reply::silent;
         // With protection the key itself is not told.
@@ -84,7 +85,7 @@ void managementKey(const Facts &facts, Findings &findings)
 void portState(const Facts &facts, Findings &findings)
 {
     for (const auto &port : facts.ports) {
-        if (!port.isInfiniband() || findings.isWrong(port.name()))
+        if (!port.isInfiniband() || findings.isExplained(port.name(), {"management-key"}))
             continue;
         const bool isInit = port.shown.state == "INIT";
         if (!isInit && port.shown.state != "ARMED")

@@ -34,7 +34,8 @@ void managerSilent(const Facts &facts, Findings &findings)
         // One that is busy is there.
         constexpr std::uint16_t busy = 1;
         const Reply reply = port.manager.administration.reply;
-        if (!port.isActive() || findings.isWrong(port.name()) ||
+        if (!port.isActive() ||
+            findings.isExplained(port.name(), {"manager-missing", "lid-conflict"}) ||
             (reply != Reply::silent && reply != Reply::refused) ||
             port.manager.administration.status == busy)
             continue;

@@ -76,8 +76,13 @@ TEST(DiagnoseInterface, Stalls)
     World world;
     world.ib0().statistics.after["tx_timeout"] = 0;
     EXPECT_EQ(world.found(), Found{});
+    world.ib0().statistics.before["tx_timeout"] = 2;
     world.ib0().statistics.after["tx_timeout"] = 2;
+    EXPECT_EQ(world.found(), Found{"note:stalls ib0"}) << "they may be of last year";
+    world.ib0().statistics.after["tx_timeout"] = 3;
     EXPECT_EQ(world.found(), Found{"stalls ib0"});
+    EXPECT_EQ(diagnose(world.facts).front().what,
+              "its transmit queues have stalled 3 times, 1 of them just now");
 }
 
 // Makes a counter grow.
@@ -108,6 +113,24 @@ TEST(DiagnoseInterface, Drops)
     EXPECT_EQ(diagnose(world.facts).front().what, "it drops packets: tx_too_long by 10");
     world.first().pkeys = {0x7FFF};
     EXPECT_EQ(world.found(), Found{"partition-limited ib0"}) << "it follows from that";
+}
+
+// What has nothing to do with each other is said, both.
+TEST(DiagnoseInterface, SeveralCauses)
+{
+    World world;
+    world.ib0().managers = {"NetworkManager", "ifupdown"};
+    grow(world.ib0().statistics, "tx_dropped", 10);
+    world.ib0().bindings = {{"10.0.0.1", ENODEV, ""}};
+    EXPECT_EQ(world.found(), (Found{"two-managers ib0", "packets-dropped ib0", "rdma-cm ib0"}));
+    world.ib0().link.flags = IFF_UP;
+    world.ib0().bindings.clear();
+    world.ib0().statistics.after["tx_dropped"] = 5;
+    EXPECT_EQ(world.found(), (Found{"two-managers ib0", "no-carrier ib0"}));
+    grow(world.first().counters, "symbol_error", 1);
+    world.first().manager.administration.reply = Reply::silent;
+    EXPECT_EQ(world.found(), (Found{"link-errors mlx5_0 port 1", "manager-silent mlx5_0 port 1",
+                                    "two-managers ib0"}));
 }
 
 TEST(DiagnoseInterface, AFirewall)
@@ -335,9 +358,9 @@ TEST(DiagnoseInterface, InTheOrderOfCauses)
     world.first().counters.before["link_downed"] = 0;
     world.first().counters.after["link_downed"] = 1;
     world.facts.stale = {{"ib_ipoib", {}, {}}};
-    EXPECT_EQ(world.found(),
-              (Found{"driver-stale ib_ipoib", "link-errors mlx5_0 port 1", "partition-limited ib0",
-                     "two-managers ib0", "firewall ib0", "note:mtu-below-group ib0"}));
+    EXPECT_EQ(world.found(), (Found{"driver-stale ib_ipoib", "link-errors mlx5_0 port 1",
+                                    "partition-limited ib0", "two-managers ib0", "firewall ib0",
+                                    "rdma-cm ib0", "note:mtu-below-group ib0"}));
 }
 
 Found namesOf(const std::vector<Interface> &interfaces)
