@@ -84,6 +84,16 @@ ib::Gid allNodesOf(const ib::Gid &broadcast)
 
 } // namespace
 
+MadTarget administrationOf(const Port &port)
+{
+    constexpr std::uint64_t wellKnownGuid = 0x0200'0000'0000'0002; // of whatever port the SA is at
+    MadTarget target{.lid = static_cast<std::uint16_t>(port.smLid),
+                     .sl = static_cast<std::uint8_t>(port.smSl)};
+    if (const io::Bytes own = gidIn(port.shown.gid); port.needsGrh && !own.empty())
+        target.gid = ib::makeGid(io::read<8>(own, 0), wellKnownGuid);
+    return target;
+}
+
 Fabric::Fabric(Facts &facts)
 {
     for (const auto &port : facts.ports) {
@@ -108,8 +118,7 @@ std::optional<io::Bytes> Fabric::near(Leg &leg, ib::SmpAttribute attribute, std:
 std::optional<io::Bytes> Fabric::administration(Leg &leg, const Port &port,
                                                 const Question &question, Answer &answer)
 {
-    const auto mad = leg.port.ask(question(++transaction_),
-                                  {.lid = static_cast<std::uint16_t>(port.smLid)}, fabricPatience);
+    const auto mad = leg.port.ask(question(++transaction_), administrationOf(port), fabricPatience);
     answer = answerOf(mad);
     return answer.reply == Reply::answered ? std::optional(*mad) : std::nullopt;
 }
@@ -193,14 +202,31 @@ void Fabric::askManager(Leg &leg, Port &port)
                  ib::lidQuestion(ib::SmpAttribute::smInfo, 0, ++transaction_),
                  {.lid = static_cast<std::uint16_t>(port.smLid), .qpn = 0}, fabricPatience)))
         port.manager.guid = ib::getField64(*info, IB_SMINFO_GUID_F);
+    askOwner(leg, port);
+}
+
+// A virtual function has the LID of its adapter's port, which the SA knows its GID by.
+void Fabric::askOwner(Leg &leg, Port &port)
+{
     Answer ignored;
-    const auto own = static_cast<std::uint16_t>(port.shown.lid);
+    const auto lid = static_cast<std::uint16_t>(port.shown.lid);
+    const io::Bytes own = gidIn(port.shown.gid);
+    if (lid == 0 || own.empty())
+        return;
     if (const auto owner = administration(
-            leg, port, [&](std::uint64_t id) { return ib::NodeRecord::question(own, id); },
+            leg, port, [&](std::uint64_t id) { return ib::NodeRecord::question(lid, id); },
             ignored))
         port.lidOwner = ib::NodeRecord::parse(*owner);
-    if (port.lidOwner)
-        port.lidOwner->description = descriptionText(port.lidOwner->description);
+    if (!port.lidOwner || port.lidOwner->portGuid == guidOf(own) || port.pkeys.empty())
+        return;
+    port.lidOwner->description = descriptionText(port.lidOwner->description);
+    ib::PathRecord wanted{.pkey = port.pkeys.front()};
+    std::ranges::copy(own, wanted.dgid.begin());
+    wanted.sgid = wanted.dgid;
+    const auto path = administration(
+        leg, port, [&](std::uint64_t id) { return wanted.question(id); }, ignored);
+    if (const auto record = path ? ib::PathRecord::parse(*path) : std::nullopt)
+        port.knownLid = record->dlid;
 }
 
 Group Fabric::askGroup(Leg &leg, const Port &port, const ib::Gid &mgid)

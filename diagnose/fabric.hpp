@@ -16,6 +16,9 @@
 namespace openipoib::diagnose
 {
 
+// Where the SA of a port's subnet manager is asked
+[[nodiscard]] MadTarget administrationOf(const Port &port);
+
 class Fabric
 {
   public:
@@ -47,6 +50,7 @@ class Fabric
     void sampleFarEnd(Leg &leg, FarEnd &far, Sample sample);
     void askLanes(Leg &leg, Port &port);
     void askManager(Leg &leg, Port &port);
+    void askOwner(Leg &leg, Port &port);
     void askHosts(Leg &leg, Port &port);
     [[nodiscard]] Group askGroup(Leg &leg, const Port &port, const ib::Gid &mgid);
 

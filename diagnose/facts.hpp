@@ -90,6 +90,9 @@ struct Port {
     std::string hca;
     openib::Port shown; // by sysfs
     unsigned smLid = 0;
+    unsigned smSl = 0;                // service level to the subnet manager
+    unsigned lmc = 0;                 // so many low bits of its LIDs are its own
+    bool needsGrh = false;            // nothing of it gets anywhere without a global route header
     std::vector<std::uint16_t> pkeys; // its table, without empty places
     std::optional<unsigned> mtu;      // active, bytes
     std::optional<unsigned> vectors;  // of completions
@@ -99,6 +102,7 @@ struct Port {
     SubnetManager manager;
     // Whose LID the port's LID is, as the SA has it
     std::optional<ib::NodeRecord> lidOwner;
+    std::optional<std::uint16_t> knownLid; // of its GID, as the SA has it, where that is another's
     std::optional<FarEnd> far;
     Counted counters; // sysfs: symbol_error ...
 

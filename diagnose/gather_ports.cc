@@ -52,6 +52,8 @@ Port readPort(const openib::Roots &roots, const std::string &hca, const openib::
     port.shown = shown;
     const std::string folder = folderOf(roots, port);
     port.smLid = static_cast<unsigned>(numberIn(folder + "sm_lid"));
+    port.smSl = static_cast<unsigned>(numberIn(folder + "sm_sl"));
+    port.lmc = static_cast<unsigned>(numberIn(folder + "lid_mask_count"));
     for (const auto &place : io::folder(folder + "pkeys"))
         if (const auto pkey = numberIn(folder + "pkeys/" + place); pkey != 0)
             port.pkeys.push_back(static_cast<std::uint16_t>(pkey));
@@ -65,6 +67,7 @@ void askVerbs(ibv_context *context, Port &port, Sample sample)
     if (ibv_query_port(context, static_cast<std::uint8_t>(port.shown.number), &attributes))
         return;
     port.mtu = mtuOf(static_cast<std::uint8_t>(attributes.active_mtu));
+    port.needsGrh = (attributes.flags & IBV_QPF_GRH_REQUIRED) != 0;
     port.vectors = static_cast<unsigned>(std::max(context->num_comp_vectors, 0));
     auto &into = port.counters.at(sample);
     into["bad_pkey"] = attributes.bad_pkey_cntr;

@@ -103,8 +103,14 @@ io::Result<io::Bytes> MadPort::ask(io::View question, MadTarget target,
         return io::fail(ENOMEM, name_);
     std::ranges::copy(question.first(ib::Mad::size),
                       static_cast<std::uint8_t *>(umad_get_mad(buffer.get())));
-    umad_set_addr(buffer.get(), target.lid, static_cast<int>(target.qpn), 0,
+    umad_set_addr(buffer.get(), target.lid, static_cast<int>(target.qpn), target.sl,
                   target.qpn == 0 ? 0 : static_cast<int>(wellKnownKey));
+    if (target.gid) {
+        ib_mad_addr_t route{};
+        route.hop_limit = 1;
+        std::ranges::copy(*target.gid, route.gid);
+        umad_set_grh(buffer.get(), &route);
+    }
     // The kernel sends it again, and says when nothing has come.
     if (umad_send(id_, agent->number, buffer.get(), static_cast<int>(ib::Mad::size),
                   static_cast<int>(patience.count() / sends), sends - 1) < 0)

@@ -2,6 +2,7 @@
 // Asks the fabric by a port: management datagrams out, answers in, by libibumad.
 #pragma once
 
+#include "ib/gid.hpp"
 #include "ib/mad.hpp"
 #include "io/bytes.hpp"
 #include "io/error.hpp"
@@ -9,6 +10,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -19,6 +21,8 @@ namespace openipoib::diagnose
 struct MadTarget {
     std::uint16_t lid = 0; // 0xFFFF: by a directed route
     std::uint32_t qpn = 1;
+    std::uint8_t sl = 0;
+    std::optional<ib::Gid> gid{}; // for a global route header
 };
 
 class MadPort

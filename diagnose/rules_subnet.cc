@@ -55,12 +55,15 @@ void managerSilent(const Facts &facts, Findings &findings)
 }
 
 // By the SA, or by the other end of the cable: a host whose answers go elsewhere does not hear the
-// SA.
+// SA. A port whose GID the SA knows by this LID shares it, as virtual functions do.
 std::string otherOwner(const Port &port)
 {
     const std::uint64_t own = guidOf(gidIn(port.shown.gid));
-    if (port.lidOwner && own != 0 && port.lidOwner->portGuid != own)
-        return port.lidOwner->description;
+    if (port.manager.administration.reply == Reply::answered) {
+        const bool isOthers = port.lidOwner && own != 0 && port.lidOwner->portGuid != own &&
+                              port.knownLid && (*port.knownLid ^ port.shown.lid) >> port.lmc != 0;
+        return isOthers ? port.lidOwner->description : std::string();
+    }
     const bool isFar = port.far && port.far->info && port.far->info->lid == port.shown.lid;
     return isFar && port.shown.lid != 0 ? port.far->description : std::string();
 }

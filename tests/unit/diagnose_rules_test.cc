@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 // For each rule from the adapter to the broadcast group what makes it speak; a healthy host makes
 // none.
+#include "diagnose/fabric.hpp"
 #include "diagnose/report.hpp"
 #include "diagnose_world.hpp"
 
@@ -245,6 +246,7 @@ TEST(DiagnoseRules, TwoPortsWithOneLid)
     World world;
     world.first().lidOwner->portGuid = 1;
     world.first().lidOwner->description = "other";
+    world.first().knownLid = 9;
     EXPECT_EQ(world.found(), Found{"lid-conflict mlx5_0 port 1"});
     EXPECT_EQ(diagnose(world.facts).front().what, "its LID 2 is that of other, too");
     // Nobody but the other end of the cable is reached.
@@ -252,6 +254,33 @@ TEST(DiagnoseRules, TwoPortsWithOneLid)
     world.first().manager.administration.reply = Reply::silent;
     world.first().far->info->lid = 2;
     EXPECT_EQ(world.found(), Found{"lid-conflict mlx5_0 port 1"});
+}
+
+TEST(DiagnoseRules, AVirtualFunctionHasTheLidOfItsAdapter)
+{
+    World world;
+    world.first().lidOwner->portGuid = 1;
+    world.first().lidOwner->description = "node1 mlx5_0";
+    EXPECT_EQ(world.found(), Found{}) << "where the SA has its GID is not known";
+    world.first().knownLid = 2;
+    EXPECT_EQ(world.found(), Found{});
+    world.first().knownLid = 3;
+    world.first().lmc = 1;
+    EXPECT_EQ(world.found(), Found{}) << "another LID of the same port";
+    world.first().lmc = 0;
+    EXPECT_EQ(world.found(), Found{"lid-conflict mlx5_0 port 1"});
+}
+
+TEST(DiagnoseRules, HowTheSubnetManagerIsReached)
+{
+    World world;
+    world.first().smSl = 3;
+    EXPECT_EQ(administrationOf(world.first()).lid, 1);
+    EXPECT_EQ(administrationOf(world.first()).sl, 3);
+    EXPECT_FALSE(administrationOf(world.first()).gid);
+    world.first().needsGrh = true;
+    EXPECT_EQ(administrationOf(world.first()).gid,
+              ib::makeGid(ib::defaultPrefix, 0x0200'0000'0000'0002));
 }
 
 TEST(DiagnoseRules, AnotherSubnetPrefix)
