@@ -225,6 +225,7 @@ struct Facts {
     std::string elsewhere;              // the network namespace that has it
     std::vector<Port> ports;
     std::vector<Interface> interfaces;
+    std::vector<io::Bytes> hardware;              // addresses of all IPoIB interfaces of this host
     std::vector<netlink::Link> others;            // other interfaces
     std::vector<netlink::Address> otherAddresses; // theirs
     std::map<std::string, netlink::Bond> bonds;

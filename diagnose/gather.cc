@@ -4,7 +4,6 @@
 #include "conf/openib/linux_system.hpp"
 #include "diagnose/fabric.hpp"
 #include "diagnose/gather_parts.hpp"
-#include "diagnose/text.hpp"
 #include "ha-daemon/linux/announcer.hpp"
 #include "ha-daemon/linux/arp_listener.hpp"
 #include "io/file.hpp"
@@ -109,21 +108,16 @@ class Doubles
     {
         if (!listener_)
             return;
-        listener_->receive([&](int index, io::View from) {
-            for (auto &interface : facts.interfaces)
-                for (const auto &address : interface.addresses)
-                    if (interface.link.index == index && std::ranges::equal(address.local, from))
-                        note(interface, addressText(from));
-        });
+        // A host that floods the link with replies is not heard to its end.
+        constexpr unsigned most = 100;
+        for (unsigned turn = 0; turn < most; ++turn)
+            if (!listener_->receive([&](int index, const ha::ArpReplier &from) {
+                    noteReply(index, from.address, from.hardware, facts);
+                }))
+                return;
     }
 
   private:
-    static void note(Interface &interface, std::string address)
-    {
-        if (std::ranges::find(interface.duplicates, address) == interface.duplicates.end())
-            interface.duplicates.push_back(std::move(address));
-    }
-
     std::optional<ha::ArpListener> listener_;
 };
 

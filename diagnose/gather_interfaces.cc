@@ -3,6 +3,7 @@
 #include "conf/openib/linux_state.hpp"
 #include "diagnose/gather.hpp"
 #include "diagnose/gather_parts.hpp"
+#include "diagnose/text.hpp"
 #include "io/file.hpp"
 #include "io/unique_fd.hpp"
 #include "netlink/ethtool.hpp"
@@ -169,6 +170,7 @@ io::Result<void> readInterfaces(netlink::Socket &socket, const openib::Roots &ro
             facts.others.push_back(link);
             continue;
         }
+        facts.hardware.push_back(link.address);
         Interface interface = describe(roots, facts.state, *links, link);
         for (const auto &address : *addresses)
             if (address.index == link.index)
@@ -192,6 +194,21 @@ std::string findElsewhere(const std::string &wanted)
         if (!interfaceIn(folder + name, wanted).empty())
             return name;
     return {};
+}
+
+void noteReply(int index, io::View address, io::View hardware, Facts &facts)
+{
+    if (hardware.empty() || std::ranges::any_of(facts.hardware, [&](const io::Bytes &own) {
+            return own.size() == hardware.size() &&
+                   std::ranges::equal(io::View(own).subspan(1), hardware.subspan(1));
+        }))
+        return;
+    for (auto &interface : facts.interfaces)
+        for (const auto &own : interface.addresses)
+            if (interface.link.index == index && std::ranges::equal(own.local, address) &&
+                std::ranges::find(interface.duplicates, addressText(address)) ==
+                    interface.duplicates.end())
+                interface.duplicates.push_back(addressText(address));
 }
 
 void readNeighbours(netlink::Socket &socket, const openib::Roots &roots, Facts &facts)

@@ -18,6 +18,9 @@ namespace openipoib::diagnose
                                               const std::string &wanted, Facts &facts);
 // The network namespace that has the interface that is missing here, or any if none is wanted
 [[nodiscard]] std::string findElsewhere(const std::string &wanted);
+// An ARP reply has come in at an interface: of another host, if none of this one has that hardware
+// address. Its first octet, flags, does not count.
+void noteReply(int index, io::View address, io::View hardware, Facts &facts);
 void readNeighbours(netlink::Socket &socket, const openib::Roots &roots, Facts &facts);
 
 // The ports of the interfaces; without any interface all that are InfiniBand

@@ -168,13 +168,12 @@ void addressAnswered(const Facts &facts, Findings &findings)
 {
     for (const auto &interface : facts.interfaces)
         for (const auto &address : interface.duplicates)
-            if (!findings.has("arp-flux", interface.name()))
-                findings.add({.rule = "address-duplicate",
-                              .on = interface.name(),
-                              .what = fmt::format("another host has its address {}", address),
-                              .why = "it was asked for by ARP, and somebody else has answered",
-                              .cure = "find it (arping -I and the address shows its hardware "
-                                      "address), and give one of both another address"});
+            findings.add({.rule = "address-duplicate",
+                          .on = interface.name(),
+                          .what = fmt::format("another host has its address {}", address),
+                          .why = "it was asked for by ARP, and somebody else has answered",
+                          .cure = "find it (arping -I and the address shows its hardware "
+                                  "address), and give one of both another address"});
 }
 
 void neighbourLimit(const Facts &facts, Findings &findings)

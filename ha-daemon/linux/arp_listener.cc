@@ -40,14 +40,16 @@ io::Result<void> bindTo(const io::UniqueFd &fd)
 
 } // namespace
 
-std::optional<io::Bytes> arpReplier(io::View packet)
+std::optional<ArpReplier> arpReplier(io::View packet)
 {
     if (packet.size() < packetBytes || io::read<2>(packet, hardwareAt) != ARPHRD_INFINIBAND ||
         io::read<2>(packet, 2) != ETH_P_IP || io::read<1>(packet, 4) != hardwareBytes ||
         io::read<1>(packet, 5) != addressBytes || io::read<2>(packet, operationAt) != ARPOP_REPLY)
         return std::nullopt;
-    const io::View from = packet.subspan(headerBytes + hardwareBytes, addressBytes);
-    return io::Bytes(from.begin(), from.end());
+    const io::View hardware = packet.subspan(headerBytes, hardwareBytes);
+    const io::View address = packet.subspan(headerBytes + hardwareBytes, addressBytes);
+    return ArpReplier{.address = io::Bytes(address.begin(), address.end()),
+                      .hardware = io::Bytes(hardware.begin(), hardware.end())};
 }
 
 io::Result<ArpListener> ArpListener::open()
@@ -67,7 +69,8 @@ io::Result<ArpListener> ArpListener::open()
     return ArpListener(std::move(fd));
 }
 
-void ArpListener::receive(const std::function<void(int interface, io::View from)> &each) const
+bool ArpListener::receive(
+    const std::function<void(int interface, const ArpReplier &from)> &each) const
 {
     for (unsigned count = 0; count < packetsAtOnce; ++count) {
         std::array<std::uint8_t, packetBytes> packet{};
@@ -76,12 +79,13 @@ void ArpListener::receive(const std::function<void(int interface, io::View from)
         const ssize_t got = ::recvfrom(fd_.get(), packet.data(), packet.size(), 0,
                                        reinterpret_cast<sockaddr *>(&by), &length);
         if (got < 0 && errno != EINTR)
-            return;
+            return false;
         if (got < 0)
             continue;
         if (const auto from = arpReplier(io::View(packet).first(static_cast<std::size_t>(got))))
             each(by.sll_ifindex, *from);
     }
+    return true;
 }
 
 } // namespace openipoib::ha

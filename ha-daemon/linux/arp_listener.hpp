@@ -13,8 +13,13 @@
 namespace openipoib::ha
 {
 
-// Who has sent this packet (4 bytes), if it is an ARP reply of an IPoIB link.
-[[nodiscard]] std::optional<io::Bytes> arpReplier(io::View packet);
+struct ArpReplier {
+    io::Bytes address;  // 4 bytes
+    io::Bytes hardware; // 20 bytes
+};
+
+// Who has sent this packet, if it is an ARP reply of an IPoIB link.
+[[nodiscard]] std::optional<ArpReplier> arpReplier(io::View packet);
 
 class ArpListener
 {
@@ -22,8 +27,9 @@ class ArpListener
     [[nodiscard]] static io::Result<ArpListener> open();
 
     [[nodiscard]] int fd() const { return fd_.get(); }
-    // Hand the interface and the sender of each reply that has come to @each.
-    void receive(const std::function<void(int interface, io::View from)> &each) const;
+    // Hand the interface and the sender of each reply that has come to @each, as many as may be
+    // taken at once. Whether there may be more.
+    bool receive(const std::function<void(int interface, const ArpReplier &from)> &each) const;
 
   private:
     explicit ArpListener(io::UniqueFd fd) : fd_(std::move(fd)) {}

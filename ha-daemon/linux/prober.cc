@@ -50,7 +50,8 @@ io::Result<void> Prober::ask(const Announcer &announcer, const netlink::Link &li
 void Prober::receive(const std::function<void(int interface, io::View from)> &each) const
 {
     if (arp_)
-        arp_->receive(each);
+        arp_->receive(
+            [&](int interface, const ArpReplier &from) { each(interface, from.address); });
     if (solicitor_)
         solicitor_->receive(each);
 }

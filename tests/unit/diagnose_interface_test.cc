@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 // The rules about interfaces and addresses; which interfaces are looked at.
 #include "diagnose/gather.hpp"
+#include "diagnose/gather_parts.hpp"
 #include "diagnose_world.hpp"
 
 #include <gtest/gtest.h>
@@ -198,6 +199,22 @@ TEST(DiagnoseInterface, AnAddressThatAnotherHostHas)
     EXPECT_EQ(world.found(), Found{"address-duplicate ib0"});
     world.ib0().addresses[0].flags = 0;
     world.ib0().duplicates = {"10.0.0.1"};
+    EXPECT_EQ(world.found(), Found{"address-duplicate ib0"});
+}
+
+TEST(DiagnoseInterface, WhoAnswersForAnAddress)
+{
+    World world;
+    const io::Bytes own{10, 0, 0, 1};
+    world.facts.hardware = {World::hardware(World::guid), World::hardware(World::guid + 1)};
+    noteReply(3, own, World::hardware(World::guid + 1, ib::defaultPrefix, 0), world.facts);
+    EXPECT_EQ(world.found(), Found{}) << "another port of this host, whatever its flags";
+    noteReply(3, io::Bytes{10, 0, 0, 2}, World::hardware(7), world.facts);
+    noteReply(4, own, World::hardware(7), world.facts);
+    noteReply(3, own, {}, world.facts);
+    EXPECT_EQ(world.found(), Found{});
+    noteReply(3, own, World::hardware(7), world.facts);
+    noteReply(3, own, World::hardware(8), world.facts);
     EXPECT_EQ(world.found(), Found{"address-duplicate ib0"});
 }
 

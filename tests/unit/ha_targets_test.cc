@@ -128,7 +128,10 @@ TEST(HaArpListener, OnlyWholeRepliesCount)
 {
     const io::Bytes hardware(20, 0xAB);
     const io::Bytes reply = arpReply(hardware, target);
-    EXPECT_EQ(arpReplier(reply), target);
+    const auto replier = arpReplier(reply);
+    ASSERT_TRUE(replier);
+    EXPECT_EQ(replier->address, target);
+    EXPECT_EQ(replier->hardware, hardware);
     EXPECT_FALSE(arpReplier(arpProbe(hardware, target)));
     for (std::size_t length = 0; length < reply.size(); ++length)
         EXPECT_FALSE(arpReplier(io::View(reply).first(length))) << length;
@@ -163,11 +166,19 @@ TEST(HaArpListener, RequestsTakeNoRoom)
 
         sendArp(lo->index, reply);
         io::Bytes from;
-        listener->receive([&](int interface, io::View by) {
+        EXPECT_FALSE(listener->receive([&](int interface, const ArpReplier &by) {
             EXPECT_EQ(interface, lo->index);
-            from.assign(by.begin(), by.end());
-        });
+            from = by.address;
+        }));
         EXPECT_EQ(from, target);
+        constexpr int many = 70; // more than are taken at once
+        for (int count = 0; count < many; ++count)
+            sendArp(lo->index, reply);
+        int heard = 0;
+        const auto count = [&](int, const ArpReplier &) { ++heard; };
+        EXPECT_TRUE(listener->receive(count));
+        EXPECT_FALSE(listener->receive(count));
+        EXPECT_EQ(heard, many);
     });
 }
 
