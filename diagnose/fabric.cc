@@ -107,12 +107,14 @@ Fabric::Fabric(Facts &facts)
     }
 }
 
-std::optional<io::Bytes> Fabric::near(Leg &leg, ib::SmpAttribute attribute, std::uint32_t modifier,
-                                      std::span<const std::uint8_t> route, Answer *answer)
+std::optional<io::Bytes> Fabric::near(Leg &leg, const NearQuestion &question, Answer *answer)
 {
-    return dataIn(leg.port.ask(ib::directedQuestion(attribute, modifier, route, ++transaction_),
-                               directed, nearPatience),
-                  answer);
+    MadTarget target = directed;
+    if (question.isFirst)
+        target.sends = 1;
+    const io::Bytes mad =
+        ib::directedQuestion(question.attribute, question.modifier, question.route, ++transaction_);
+    return dataIn(leg.port.ask(mad, target, nearPatience), answer);
 }
 
 std::optional<io::Bytes> Fabric::administration(Leg &leg, const Port &port,
@@ -126,22 +128,27 @@ std::optional<io::Bytes> Fabric::administration(Leg &leg, const Port &port,
 void Fabric::askFarEnd(Leg &leg, Port &port)
 {
     const std::array route{static_cast<std::uint8_t>(port.shown.number)};
-    const auto node = near(leg, ib::SmpAttribute::nodeInfo, 0, route);
+    const auto node =
+        near(leg, {.attribute = ib::SmpAttribute::nodeInfo, .route = route, .isFirst = true});
     if (!node)
         return;
     const auto number = static_cast<std::uint8_t>(ib::getField(*node, IB_NODE_LOCAL_PORT_F));
     const bool isSwitch = ib::getField(*node, IB_NODE_TYPE_F) == switchType;
     FarEnd &far = port.far.emplace();
     std::string name = isSwitch ? "a switch" : "a host";
-    if (const auto words = near(leg, ib::SmpAttribute::nodeDescription, 0, route)) {
+    if (const auto words =
+            near(leg, {.attribute = ib::SmpAttribute::nodeDescription, .route = route})) {
         const std::string octets(words->begin(), words->begin() + IB_SMP_DATA_SIZE);
         name = fmt::format("\"{}\"", descriptionText(octets));
     }
     far.description = fmt::format("{} port {}", name, number);
-    if (const auto info = near(leg, ib::SmpAttribute::portInfo, number, route))
+    if (const auto info = near(
+            leg, {.attribute = ib::SmpAttribute::portInfo, .modifier = number, .route = route}))
         far.info = portInfoIn(*info);
     // A switch has its LID at port 0.
-    const auto zero = isSwitch ? near(leg, ib::SmpAttribute::portInfo, 0, route) : std::nullopt;
+    const auto zero = isSwitch
+                          ? near(leg, {.attribute = ib::SmpAttribute::portInfo, .route = route})
+                          : std::nullopt;
     const unsigned lid = zero ? portInfoIn(*zero).lid : far.info ? far.info->lid : 0;
     leg.farLid = static_cast<std::uint16_t>(lid);
     leg.farPort = number;
@@ -168,7 +175,7 @@ void Fabric::sampleFarEnd(Leg &leg, FarEnd &far, Sample sample)
 // One that has a single lane need not have the table.
 void Fabric::askLanes(Leg &leg, Port &port)
 {
-    const auto data = near(leg, ib::SmpAttribute::slToVl, 0, {});
+    const auto data = near(leg, {.attribute = ib::SmpAttribute::slToVl});
     if (!data)
         return;
     LaneTable &lanes = port.lanes.emplace();
@@ -246,12 +253,16 @@ void Fabric::ask(Facts &facts)
 {
     for (auto &leg : legs_) {
         Port &port = facts.ports[leg.index];
-        if (const auto info =
-                near(leg, ib::SmpAttribute::portInfo, port.shown.number, {}, &port.asked))
+        if (const auto info = near(leg,
+                                   {.attribute = ib::SmpAttribute::portInfo,
+                                    .modifier = port.shown.number,
+                                    .isFirst = true},
+                                   &port.asked))
             port.info = portInfoIn(*info);
         if (!port.isActive())
             continue;
-        askLanes(leg, port);
+        if (port.info)
+            askLanes(leg, port);
         askFarEnd(leg, port);
         if (port.far)
             sampleFarEnd(leg, *port.far, Sample::before);

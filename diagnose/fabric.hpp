@@ -41,8 +41,16 @@ class Fabric
     };
     using Question = std::function<io::Bytes(std::uint64_t transaction)>;
 
-    std::optional<io::Bytes> near(Leg &leg, ib::SmpAttribute attribute, std::uint32_t modifier,
-                                  std::span<const std::uint8_t> route, Answer *answer = nullptr);
+    // To the port itself, or by a route
+    struct NearQuestion {
+        ib::SmpAttribute attribute{};
+        std::uint32_t modifier = 0;
+        std::span<const std::uint8_t> route{};
+        // Sent once: a port whose M_Key protects all of it counts each as a violation.
+        bool isFirst = false;
+    };
+
+    std::optional<io::Bytes> near(Leg &leg, const NearQuestion &question, Answer *answer = nullptr);
     // The whole answer; nullopt: none, or it refuses.
     std::optional<io::Bytes> administration(Leg &leg, const Port &port, const Question &question,
                                             Answer &answer);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 // Rules of nftables (with those that iptables-nft makes) that drop all there is of an interface,
 // and those of iptables that stand beside them.
+#include "conf/openib/linux_modules.hpp"
 #include "diagnose/gather_parts.hpp"
 #include "io/file.hpp"
 #include "io/process.hpp"
@@ -158,7 +159,17 @@ std::vector<Drop> dropsIn(std::string_view json)
     return drops;
 }
 
-void readFirewall(const openib::Roots &roots, Facts &facts)
+namespace
+{
+
+// Asked for its rules, the kernel would load nf_tables, which then has none.
+bool hasNftables(const openib::Roots &roots)
+{
+    return !io::folder(roots.sys + "/module/nf_tables").empty() ||
+           openib::Modules().isBuiltIn("nf_tables");
+}
+
+void readNftables(Facts &facts)
 {
     const io::RunOptions options{.most = longest, .patience = patience};
     const auto listed = io::runProgram({"nft", "-j", "list", "ruleset"}, options);
@@ -169,6 +180,15 @@ void readFirewall(const openib::Roots &roots, Facts &facts)
             !listed ? listed.error().text() : io::failureOf("nft", *listed).context;
         facts.unseen.push_back({"firewall", why});
     }
+}
+
+} // namespace
+
+void readFirewall(const openib::Roots &roots, Facts &facts)
+{
+    const io::RunOptions options{.most = longest, .patience = patience};
+    if (hasNftables(roots))
+        readNftables(facts);
     // The kernel names tables that somebody has made: asked about others, iptables would make them.
     constexpr std::array families{std::pair{"/net/ip_tables_names", "iptables-legacy"},
                                   std::pair{"/net/ip6_tables_names", "ip6tables-legacy"}};

@@ -25,9 +25,12 @@ struct Close {
 };
 using Context = std::unique_ptr<ibv_context, Close>;
 
-// nullptr: this user may not, or there is no library for its driver
-Context openHca(const std::string &name)
+// nullptr: this user may not, there is no library for its driver, or ib_uverbs is not loaded, which
+// libibverbs would have the kernel load
+Context openHca(const openib::Roots &roots, const std::string &name)
 {
+    if (io::folder(roots.sys + "/class/infiniband_verbs").empty())
+        return nullptr;
     int count = 0;
     ibv_device **devices = ibv_get_device_list(&count);
     if (!devices)
@@ -174,7 +177,7 @@ void sampleCounters(const openib::Roots &roots, Sample sample, Facts &facts)
     std::string unopened;
     for (auto &port : facts.ports) {
         samplePort(roots, sample, port);
-        if (const Context context = openHca(port.hca))
+        if (const Context context = openHca(roots, port.hca))
             askVerbs(context.get(), port, sample);
         else
             unopened = port.hca;

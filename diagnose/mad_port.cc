@@ -18,7 +18,6 @@ namespace
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int sends = 3;
 constexpr std::uint32_t wellKnownKey = 0x80010000; // Q_Key of QP1
 
 struct Free {
@@ -113,7 +112,7 @@ io::Result<io::Bytes> MadPort::ask(io::View question, MadTarget target,
     }
     // The kernel sends it again, and says when nothing has come.
     if (umad_send(id_, agent->number, buffer.get(), static_cast<int>(ib::Mad::size),
-                  static_cast<int>(patience.count() / sends), sends - 1) < 0)
+                  static_cast<int>(patience.count() / target.sends), target.sends - 1) < 0)
         return io::systemFail(name_ + ": send a management datagram");
     return receive(question, patience);
 }

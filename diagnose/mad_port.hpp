@@ -23,6 +23,7 @@ struct MadTarget {
     std::uint32_t qpn = 1;
     std::uint8_t sl = 0;
     std::optional<ib::Gid> gid{}; // for a global route header
+    int sends = 3;                // at most, within the patience
 };
 
 class MadPort
@@ -41,7 +42,7 @@ class MadPort
     ~MadPort();
 
     // @question: a whole MAD; the kernel makes the upper half of its transaction. It is sent again
-    // when nothing has come for a third of @patience. The answer may be longer than one MAD.
+    // when nothing has come for its share of @patience. The answer may be longer than one MAD.
     // Errors: ETIMEDOUT, nobody has answered.
     [[nodiscard]] io::Result<io::Bytes> ask(io::View question, MadTarget target,
                                             std::chrono::milliseconds patience);
