@@ -20,7 +20,6 @@ namespace
 
 constexpr std::chrono::milliseconds nearPatience{300};
 constexpr std::chrono::milliseconds fabricPatience{600};
-constexpr std::chrono::milliseconds tablePatience{1200};
 constexpr std::uint8_t switchType = 2;
 constexpr MadTarget directed{.lid = ib::permissiveLid, .qpn = 0};
 
@@ -150,6 +149,12 @@ void Fabric::askFarEnd(Leg &leg, Port &port)
                           ? near(leg, {.attribute = ib::SmpAttribute::portInfo, .route = route})
                           : std::nullopt;
     const unsigned lid = zero ? portInfoIn(*zero).lid : far.info ? far.info->lid : 0;
+    // Enough to know whether a table of neighbours can hold all: no table of a large subnet need
+    // come for that.
+    if (const auto info =
+            isSwitch ? near(leg, {.attribute = ib::SmpAttribute::switchInfo, .route = route})
+                     : std::nullopt)
+        port.lids = ib::getField(*info, IB_SW_LINEAR_FDB_TOP_F);
     leg.farLid = static_cast<std::uint16_t>(lid);
     leg.farPort = number;
 }
@@ -183,15 +188,6 @@ void Fabric::askLanes(Leg &leg, Port &port)
         lanes.at(level) = io::bits<std::uint8_t>((*data)[level / 2], level % 2 ? 0 : 4, 4);
 }
 
-// Enough to know whether a table of neighbours can hold them
-void Fabric::askHosts(Leg &leg, Port &port)
-{
-    const auto mad = leg.port.ask(ib::NodeRecord::hostsQuestion(++transaction_),
-                                  {.lid = static_cast<std::uint16_t>(port.smLid)}, tablePatience);
-    if (mad)
-        port.manager.hosts = ib::saTableSize(*mad, ib::SaAttribute::nodeRecord);
-}
-
 void Fabric::askManager(Leg &leg, Port &port)
 {
     Answer &answer = port.manager.administration;
@@ -202,7 +198,6 @@ void Fabric::askManager(Leg &leg, Port &port)
         return;
     port.manager.heard =
         std::chrono::ceil<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start);
-    askHosts(leg, port);
     if (port.smLid == port.shown.lid)
         port.manager.guid = guidOf(gidIn(port.shown.gid));
     else if (const auto info = dataIn(leg.port.ask(

@@ -59,7 +59,6 @@ class Fabric
     void askLanes(Leg &leg, Port &port);
     void askManager(Leg &leg, Port &port);
     void askOwner(Leg &leg, Port &port);
-    void askHosts(Leg &leg, Port &port);
     [[nodiscard]] Group askGroup(Leg &leg, const Port &port, const ib::Gid &mgid);
 
     std::vector<Leg> legs_;

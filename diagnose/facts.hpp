@@ -80,7 +80,6 @@ struct SubnetManager {
     Answer administration; // its SA, asked for its ClassPortInfo
     std::optional<std::uint64_t> guid;
     std::optional<std::chrono::milliseconds> heard; // after so long it has answered
-    std::optional<std::size_t> hosts;               // ports of hosts that it knows
 };
 
 // Virtual lanes by service level
@@ -104,7 +103,8 @@ struct Port {
     std::optional<ib::NodeRecord> lidOwner;
     std::optional<std::uint16_t> knownLid; // of its GID, as the SA has it, where that is another's
     std::optional<FarEnd> far;
-    Counted counters; // sysfs: symbol_error ...
+    std::optional<unsigned> lids; // the highest LID that the switch at the other end forwards to
+    Counted counters;             // sysfs: symbol_error ...
 
     [[nodiscard]] std::string name() const; // "mlx5_0 port 1"
     // Whether it drops what it is to send at that service level

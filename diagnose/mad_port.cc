@@ -25,12 +25,9 @@ struct Free {
 };
 using Buffer = std::unique_ptr<void, Free>;
 
-// Of the longest answer: what so many thousand hosts are in a table is not of this world.
-constexpr std::size_t mostBytes = 16 << 20;
-
-Buffer newBuffer(std::size_t bytes = ib::Mad::size)
+Buffer newBuffer()
 {
-    return Buffer(umad_alloc(1, umad_size() + bytes));
+    return Buffer(umad_alloc(1, umad_size() + ib::Mad::size));
 }
 
 // "umad0"; "": there is none
@@ -79,10 +76,9 @@ io::Result<void> MadPort::registerAgents()
                 {ib::MgmtClass::subnAdm},
                 {ib::MgmtClass::perf}}};
     for (auto &agent : agents_) {
-        // The kernel puts the segments of long answers together: RMPP, of version 1.
-        const bool isLong = agent.mgmtClass == ib::MgmtClass::subnAdm;
-        agent.number = umad_register(id_, static_cast<int>(agent.mgmtClass), isLong ? 2 : 1,
-                                     isLong ? 1 : 0, nullptr);
+        const bool isSecond = agent.mgmtClass == ib::MgmtClass::subnAdm;
+        agent.number =
+            umad_register(id_, static_cast<int>(agent.mgmtClass), isSecond ? 2 : 1, 0, nullptr);
         if (agent.number < 0)
             return io::fail(EIO, name_ + ": agent for management datagrams");
     }
@@ -123,25 +119,17 @@ io::Result<io::Bytes> MadPort::receive(io::View question, std::chrono::milliseco
     constexpr std::size_t ownHalfAt = 12, ownHalfBytes = 4; // of the transaction
     constexpr std::chrono::milliseconds slack{200};
     const auto deadline = Clock::now() + patience + slack;
-    std::size_t room = ib::Mad::size;
-    Buffer buffer = newBuffer(room);
+    const Buffer buffer = newBuffer();
     for (;;) {
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
         if (left.count() <= 0 || !buffer)
             return io::fail(ETIMEDOUT, name_);
-        int length = static_cast<int>(room);
+        int length = static_cast<int>(ib::Mad::size);
         const int got = umad_recv(id_, buffer.get(), &length, static_cast<int>(left.count()));
-        const auto bytes = static_cast<std::size_t>(std::max(length, 0));
-        // It waits until there is room for it.
-        if (got == -ENOSPC && bytes > room && bytes <= mostBytes) {
-            room = bytes;
-            buffer = newBuffer(room);
-            continue;
-        }
         if (got < 0)
             return io::fail(ETIMEDOUT, name_);
         const auto *start = static_cast<const std::uint8_t *>(umad_get_mad(buffer.get()));
-        const io::View mad(start, std::clamp(bytes, ib::Mad::size, room));
+        const io::View mad(start, ib::Mad::size);
         if (!std::ranges::equal(mad.subspan(ownHalfAt, ownHalfBytes),
                                 question.subspan(ownHalfAt, ownHalfBytes)))
             continue;

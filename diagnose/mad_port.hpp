@@ -42,7 +42,7 @@ class MadPort
     ~MadPort();
 
     // @question: a whole MAD; the kernel makes the upper half of its transaction. It is sent again
-    // when nothing has come for its share of @patience. The answer may be longer than one MAD.
+    // when nothing has come for its share of @patience.
     // Errors: ETIMEDOUT, nobody has answered.
     [[nodiscard]] io::Result<io::Bytes> ask(io::View question, MadTarget target,
                                             std::chrono::milliseconds patience);

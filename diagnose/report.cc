@@ -93,15 +93,18 @@ Json managerDocument(const Port &port)
     return {{"lid", port.smLid},
             {"guid", manager.guid ? Json(fmt::format("{:016x}", *manager.guid)) : Json(nullptr)},
             {"gid", managerGid(port)},
-            {"answer_ms", manager.heard ? Json(manager.heard->count()) : Json(nullptr)},
-            {"hosts", orNull(manager.hosts)}};
+            {"answer_ms", manager.heard ? Json(manager.heard->count()) : Json(nullptr)}};
 }
 
 Json portDocument(const Port &port)
 {
-    return {
-        {"name", port.name()},   {"state", port.shown.state}, {"physical", port.shown.physical},
-        {"lid", port.shown.lid}, {"rate", port.shown.rate},   {"manager", managerDocument(port)}};
+    return {{"name", port.name()},
+            {"state", port.shown.state},
+            {"physical", port.shown.physical},
+            {"lid", port.shown.lid},
+            {"rate", port.shown.rate},
+            {"manager", managerDocument(port)},
+            {"highest_lid", orNull(port.lids)}};
 }
 
 Json peerDocument(const Facts &facts)
@@ -149,9 +152,12 @@ std::string interfaceText(const Json &interface)
 
 std::string portText(const Json &port)
 {
-    std::string out = fmt::format("{}: {}, LID {}, {}", port["name"].get<std::string>(),
+    const std::string most = port["highest_lid"].is_number()
+                                 ? fmt::format(" of up to {}", port["highest_lid"].get<unsigned>())
+                                 : "";
+    std::string out = fmt::format("{}: {}, LID {}{}, {}", port["name"].get<std::string>(),
                                   port["state"].get<std::string>(), port["lid"].get<unsigned>(),
-                                  port["rate"].get<std::string>());
+                                  most, port["rate"].get<std::string>());
     const Json &manager = port["manager"];
     if (manager.is_null())
         return out + ", no subnet manager\n";
@@ -160,8 +166,6 @@ std::string portText(const Json &port)
         out += ", GID " + manager["gid"].get<std::string>();
     if (manager["answer_ms"].is_number())
         out += fmt::format(", heard just now, after {} ms", manager["answer_ms"].get<unsigned>());
-    if (manager["hosts"].is_number())
-        out += fmt::format("; {} ports of hosts", manager["hosts"].get<std::size_t>());
     return out + "\n";
 }
 

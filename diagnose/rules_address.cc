@@ -201,9 +201,10 @@ void neighbourLimit(const Facts &facts, Findings &findings)
 // What will be full if this host speaks with all others
 void neighbourRoom(const Facts &facts, Findings &findings)
 {
+    // Each port has at least one LID, of which there are no gaps as a rule.
     std::size_t hosts = 0;
     for (const auto &port : facts.ports)
-        hosts = std::max(hosts, port.manager.hosts.value_or(0));
+        hosts = std::max<std::size_t>(hosts, port.lids.value_or(0) >> port.lmc);
     for (const auto &table : facts.tables) {
         if (table.most == 0 || hosts <= table.most || findings.has("neighbour-limit", table.family))
             continue;
@@ -213,7 +214,7 @@ void neighbourRoom(const Facts &facts, Findings &findings)
              .severity = Severity::note,
              .on = table.family,
              .what = fmt::format("the table of neighbours holds {} at most, and the subnet "
-                                 "has {} ports of hosts",
+                                 "has up to {} ports",
                                  table.most, hosts),
              .why = "gc_thresh3; once this host speaks with more, packets are dropped",
              .cure = fmt::format("sysctl -w net.{0}.neigh.default.gc_thresh3={1} "

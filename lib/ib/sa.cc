@@ -10,7 +10,6 @@ namespace
 {
 
 constexpr std::uint8_t classVersion = 2;
-constexpr std::size_t recordWordsAt = 44; // eight octets each
 constexpr std::size_t maskAt = 48;
 
 // Bits of the component mask of a path record: GIDs, reversible, number of paths, P_Key
@@ -24,10 +23,7 @@ constexpr std::size_t pathMtuAt = saRecordAt + 54;
 constexpr std::size_t pathRateAt = saRecordAt + 55;
 constexpr std::uint8_t oneReversible = 0x80 | 1;
 
-constexpr std::uint64_t nodeMask = 1U << 0;     // LID
-constexpr std::uint64_t nodeTypeMask = 1U << 4; // type of node
-constexpr std::size_t nodeTypeAt = saRecordAt + 4 + 2;
-constexpr std::uint8_t channelAdapter = 1;
+constexpr std::uint64_t nodeMask = 1U << 0; // LID
 constexpr std::size_t nodePortGuidAt = saRecordAt + 4 + 20;
 constexpr std::size_t nodeDescriptionAt = saRecordAt + 4 + 40;
 constexpr std::size_t descriptionBytes = 64;
@@ -64,18 +60,6 @@ std::optional<Mad> saAnswer(io::View mad, SaAttribute attribute)
     return header;
 }
 
-std::optional<std::size_t> saTableSize(io::View mad, SaAttribute attribute)
-{
-    constexpr std::size_t word = 8;
-    const auto header = Mad::parse(mad);
-    if (!header || header->mgmtClass != MgmtClass::subnAdm || header->method != saGetTableResp ||
-        header->attribute != static_cast<std::uint16_t>(attribute) || header->status != 0)
-        return std::nullopt;
-    // An empty table has no length of a record.
-    const auto words = io::read<2>(mad, recordWordsAt);
-    return words == 0 ? 0 : (mad.size() - saRecordAt) / (words * word);
-}
-
 io::Bytes PathRecord::question(std::uint64_t transaction) const
 {
     io::Bytes mad = saRequest(
@@ -108,16 +92,6 @@ io::Bytes NodeRecord::question(std::uint16_t lid, std::uint64_t transaction)
     io::Bytes mad = saRequest(
         {.attribute = SaAttribute::nodeRecord, .mask = nodeMask, .transaction = transaction});
     put<2>(mad, saRecordAt, lid);
-    return mad;
-}
-
-io::Bytes NodeRecord::hostsQuestion(std::uint64_t transaction)
-{
-    io::Bytes mad = saRequest({.method = saGetTable,
-                               .attribute = SaAttribute::nodeRecord,
-                               .mask = nodeTypeMask,
-                               .transaction = transaction});
-    mad[nodeTypeAt] = channelAdapter;
     return mad;
 }
 

@@ -21,10 +21,6 @@ enum class SaAttribute : std::uint16_t {
     memberRecord = 0x38,
 };
 
-// Methods that no other class has
-inline constexpr Method saGetTable{0x12};
-inline constexpr Method saGetTableResp{0x92};
-
 inline constexpr std::size_t saRecordAt = 56;
 // Statuses of answers (table 185)
 inline constexpr std::uint16_t saNoRecords = 0x0300;
@@ -38,10 +34,6 @@ struct SaRequest {
 
 // A whole MAD, its record of zeroes.
 [[nodiscard]] io::Bytes saRequest(const SaRequest &request);
-
-// How many records an answer to saGetTable has, which is longer than one MAD if they need it.
-// nullopt: it is no such answer, or refuses.
-[[nodiscard]] std::optional<std::size_t> saTableSize(io::View mad, SaAttribute attribute);
 
 // The header of an answer about this attribute; nullopt: it is none.
 [[nodiscard]] std::optional<Mad> saAnswer(io::View mad, SaAttribute attribute);
@@ -69,8 +61,6 @@ struct NodeRecord {
     std::string description;
 
     [[nodiscard]] static io::Bytes question(std::uint16_t lid, std::uint64_t transaction);
-    // For a table of the ports of all hosts
-    [[nodiscard]] static io::Bytes hostsQuestion(std::uint64_t transaction);
     // nullopt: no answer with such a record.
     [[nodiscard]] static std::optional<NodeRecord> parse(io::View mad);
 };

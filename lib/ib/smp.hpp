@@ -15,6 +15,7 @@ namespace openipoib::ib
 enum class SmpAttribute : std::uint16_t {
     nodeDescription = 0x10,
     nodeInfo = 0x11,
+    switchInfo = 0x12,
     portInfo = 0x15,
     slToVl = 0x17,
     smInfo = 0x20,

@@ -34,6 +34,7 @@ void printAll()
     print("one without a subnet manager, and a peer without a route", wrong.facts);
     World unasked;
     unasked.first().manager = {};
+    unasked.first().lids.reset();
     unasked.ib0().hca.clear();
     print("one whose subnet manager was not asked", unasked.facts);
     print("a machine without anything", Facts());

@@ -277,9 +277,9 @@ TEST(DiagnoseInterface, NeighbourTable)
 TEST(DiagnoseInterface, NeighbourTableBesideTheSubnet)
 {
     World world;
-    world.first().manager.hosts = 1024;
+    world.first().lids = 1024;
     EXPECT_EQ(world.found(), Found{});
-    world.first().manager.hosts = 1025;
+    world.first().lids = 1025;
     EXPECT_EQ(world.found(), (Found{"note:neighbour-room ipv4", "note:neighbour-room ipv6"}));
     EXPECT_EQ(diagnose(world.facts).front().cure,
               "sysctl -w net.ipv4.neigh.default.gc_thresh3=4096 "
@@ -289,7 +289,10 @@ TEST(DiagnoseInterface, NeighbourTableBesideTheSubnet)
     EXPECT_EQ(world.found(), Found{"neighbour-limit ipv4"}) << "it is full already";
     world.facts.tables[0].most = 8192;
     EXPECT_EQ(world.found(), Found{});
-    world.first().manager.hosts.reset();
+    world.first().lids = 16384;
+    world.first().lmc = 1;
+    EXPECT_EQ(world.found(), Found{}) << "two LIDs for each port";
+    world.first().lids.reset();
     world.facts.tables[0].most = 1;
     world.facts.tables[0].entries = 0;
     EXPECT_EQ(world.found(), Found{}) << "how many there are is not known";

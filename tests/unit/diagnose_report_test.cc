@@ -23,14 +23,14 @@ std::string textFor(const World &world)
 const std::string lookedAt =
     "looked at:\n"
     "  ib0: P_Key 0xffff, datagram mode, MTU 4092, carrier, set up by systemd-networkd\n"
-    "  mlx5_0 port 1: ACTIVE, LID 2, 40 Gb/sec (4X QDR), subnet manager at LID 1, GID fe80::1, "
-    "heard "
-    "just now, after 3 ms; 600 ports of hosts\n";
+    "  mlx5_0 port 1: ACTIVE, LID 2 of up to 600, 40 Gb/sec (4X QDR), subnet manager at LID 1, "
+    "GID fe80::1, heard just now, after 3 ms\n";
 
 TEST(DiagnoseReport, WhatWasLookedAt)
 {
     World world;
     world.first().manager = {};
+    world.first().lids.reset();
     world.ib0().connected.reset();
     world.ib0().pkey.reset();
     world.ib0().managers.clear();

@@ -75,7 +75,7 @@ struct World {
         port.manager.administration.reply = Reply::answered;
         port.manager.guid = 1;
         port.manager.heard = std::chrono::milliseconds(3);
-        port.manager.hosts = 600;
+        port.lids = 600;
         port.lidOwner = ib::NodeRecord{.portGuid = guid + shown.number - 1, .description = "node1"};
         port.far = FarEnd{.description = "\"sw1\" port 3",
                           .info = PortInfo{.widthEnabled = 3, .speedEnabled = 7},

@@ -48,21 +48,6 @@ TEST(SubnetAdministration, QuestionsAndRecords)
     ASSERT_TRUE(record);
     EXPECT_EQ(record->portGuid, 0x42U);
     EXPECT_EQ(record->description, "h");
-
-    io::Bytes hosts = NodeRecord::hostsQuestion(9);
-    EXPECT_EQ(hosts[3], 0x12);
-    EXPECT_EQ(io::read<8>(hosts, 48), 1U << 4) << "the type of node";
-    EXPECT_EQ(hosts[56 + 6], 1) << "a channel adapter";
-    EXPECT_FALSE(saTableSize(hosts, SaAttribute::nodeRecord)) << "it is no answer";
-    hosts[3] = 0x92;
-    EXPECT_EQ(saTableSize(hosts, SaAttribute::nodeRecord), 0U);
-    EXPECT_FALSE(saTableSize(hosts, SaAttribute::pathRecord));
-    hosts[45] = 112 / 8;
-    hosts.resize(56 + 1000 * 112 + 20);
-    EXPECT_EQ(saTableSize(hosts, SaAttribute::nodeRecord), 1000U);
-    hosts[4] = 3;
-    EXPECT_FALSE(saTableSize(hosts, SaAttribute::nodeRecord));
-    EXPECT_FALSE(saTableSize(io::Bytes(100), SaAttribute::nodeRecord));
 }
 
 TEST(SubnetAdministration, AGroupIsAskedForAndNotJoined)
