@@ -65,10 +65,12 @@ io::Result<void> readHost(const Request &request, const openib::Roots &roots, Fa
     auto system = openib::LinuxSystem::open(request.configuration);
     if (!system)
         return std::unexpected(system.error());
-    auto state = system->read();
+    auto state = system->glance();
     if (!state)
         return std::unexpected(state.error());
     facts.state = std::move(*state);
+    if (!facts.state.haWrong.empty())
+        facts.unseen.push_back({"ipoib-ha", facts.state.haWrong});
     facts.stale = system->stale();
     const auto build = openib::readBuild(roots, "ib_ipoib");
     // The kernel's own has no version.

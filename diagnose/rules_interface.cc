@@ -52,7 +52,7 @@ void down(const Facts &facts, Findings &findings)
 
 void highAvailability(const Facts &facts, Findings &findings)
 {
-    if (facts.wantsHa && !facts.state.haRunning)
+    if (facts.wantsHa && !facts.state.haRunning && facts.state.haWrong.empty())
         findings.add({.rule = "ha-dead",
                       .on = "ipoib-ha",
                       .what = "it does not run",

@@ -128,15 +128,18 @@ io::Result<std::string> askStatus(const HaPlaces &places)
 
 } // namespace
 
-bool isHaRunning(const HaPlaces &places)
+io::Result<bool> askWhetherHaRuns(const HaPlaces &places)
 {
     static constexpr std::array<std::string_view, 4> states{"active\n", "activating\n",
                                                             "reloading\n", "refreshing\n"};
     if (!hasSystemd(places))
         return started(places) > 0;
     const auto shown =
-        io::runProgram({places.systemctl, "show", "--property=ActiveState", "--value", unit});
-    return shown && shown->status == 0 && std::ranges::find(states, shown->output) != states.end();
+        io::runProgram({places.systemctl, "show", "--property=ActiveState", "--value", unit},
+                       {.patience = places.systemctlPatience});
+    if (!shown)
+        return std::unexpected(shown.error());
+    return shown->status == 0 && std::ranges::find(states, shown->output) != states.end();
 }
 
 bool mayAskHa(const HaPlaces &places)

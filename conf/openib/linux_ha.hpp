@@ -24,9 +24,16 @@ struct HaPlaces {
     std::string record = "/run/openib/ipoib-ha.pid"; // the process that openib has started
     // With a status; ipoib-ha gives the daemon 5 s.
     std::chrono::milliseconds answerPatience = std::chrono::seconds(7);
+    std::chrono::milliseconds systemctlPatience{}; // when asked whether it runs; 0: without end
 };
 
-[[nodiscard]] bool isHaRunning(const HaPlaces &places);
+// Errors: ETIMEDOUT, systemctl has not said it; ENOENT, there is no systemctl.
+[[nodiscard]] io::Result<bool> askWhetherHaRuns(const HaPlaces &places);
+// As far as is known
+[[nodiscard]] inline bool isHaRunning(const HaPlaces &places)
+{
+    return askWhetherHaRuns(places).value_or(false);
+}
 // Whether this user may ask it: root, and the group of its socket
 [[nodiscard]] bool mayAskHa(const HaPlaces &places);
 // Until it is at work. Errors: ENOENT, it is not installed; EIO, it has ended at once;

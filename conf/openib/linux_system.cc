@@ -44,6 +44,21 @@ io::Result<void> keepSettings(const Step &step)
     return io::replaceFile(keptFile, step.value);
 }
 
+void readHa(const HaPlaces &places, State &state)
+{
+    const auto runs = askWhetherHaRuns(places);
+    if (!runs)
+        state.haWrong = runs.error().text();
+    state.haRunning = runs.value_or(false);
+    if (!state.haRunning || !mayAskHa(places))
+        return;
+    auto pairs = haPairs(places);
+    if (pairs)
+        state.haPairs = std::move(*pairs);
+    else
+        state.haWrong = pairs.error().text();
+}
+
 } // namespace
 
 io::Result<LinuxSystem> LinuxSystem::open(const std::string &configuration)
@@ -61,6 +76,25 @@ io::Result<LinuxSystem> LinuxSystem::open(const std::string &configuration)
 
 io::Result<State> LinuxSystem::read()
 {
+    auto state = readBut(ha_);
+    if (state)
+        state->users = readUsers(roots_, [&state](const std::string &address) {
+            const auto name = interfaceTowards(address);
+            return state->interface(name) || state->bonds.contains(name) ? name : std::string();
+        });
+    return state;
+}
+
+io::Result<State> LinuxSystem::glance()
+{
+    HaPlaces places = ha_;
+    places.answerPatience = places.systemctlPatience = std::chrono::seconds(2);
+    return readBut(places);
+}
+
+// All but users
+io::Result<State> LinuxSystem::readBut(const HaPlaces &places)
+{
     const auto links = netlink::links(socket_);
     if (!links)
         return std::unexpected(links.error());
@@ -71,8 +105,18 @@ io::Result<State> LinuxSystem::read()
         readQueues(interface);
     readKeptSettings(state);
     state.bonds = readBonds(*links);
-    state.modules = readModules(roots_);
+    readModulesOf(state);
     state.ownQueues = readOwnQueues(roots_);
+    for (const auto name : sysctlNames())
+        if (const auto value = readSysctl(roots_, std::string(name)))
+            state.sysctls[std::string(name)] = *value;
+    readHa(places, state);
+    return state;
+}
+
+void LinuxSystem::readModulesOf(State &state) const
+{
+    state.modules = readModules(roots_);
     const auto look = [&](std::string_view module) {
         const std::string name(module);
         if (state.modules.contains(name) || modules_.isAvailable(name))
@@ -93,26 +137,6 @@ io::Result<State> LinuxSystem::read()
         look(adapter.driver);
         look(adapter.rdma);
     }
-    for (const auto name : sysctlNames())
-        if (const auto value = readSysctl(roots_, std::string(name)))
-            state.sysctls[std::string(name)] = *value;
-    state.haRunning = isHaRunning(ha_);
-    if (state.haRunning && mayAskHa(ha_))
-        readHaPairs(state);
-    state.users = readUsers(roots_, [&state](const std::string &address) {
-        const auto name = interfaceTowards(address);
-        return state.interface(name) || state.bonds.contains(name) ? name : std::string();
-    });
-    return state;
-}
-
-void LinuxSystem::readHaPairs(State &state) const
-{
-    auto pairs = haPairs(ha_);
-    if (pairs)
-        state.haPairs = std::move(*pairs);
-    else
-        state.haWrong = pairs.error().text();
 }
 
 std::vector<Stale> LinuxSystem::stale()

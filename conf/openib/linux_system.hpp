@@ -18,6 +18,9 @@ class LinuxSystem final : public System
     [[nodiscard]] static io::Result<LinuxSystem> open(const std::string &configuration);
 
     [[nodiscard]] io::Result<State> read() override;
+    // Without users, for which the files of all processes are looked at, and soon, whatever other
+    // programs do.
+    [[nodiscard]] io::Result<State> glance();
     [[nodiscard]] std::vector<Stale> stale() override;
     [[nodiscard]] io::Result<void> execute(const Step &step) override;
 
@@ -36,8 +39,9 @@ class LinuxSystem final : public System
 
     [[nodiscard]] io::Result<void> setMtu(const Step &step);
     [[nodiscard]] io::Result<void> addChild(const Step &step);
+    [[nodiscard]] io::Result<State> readBut(const HaPlaces &places);
+    void readModulesOf(State &state) const;
     void readQueues(Interface &interface) const;
-    void readHaPairs(State &state) const;
     [[nodiscard]] io::Result<void> describe(const Step &step) const;
 
     Roots roots_;

@@ -46,6 +46,8 @@ TEST(DiagnoseInterface, ADaemonThatIsDead)
     World world;
     world.facts.wantsHa = true;
     EXPECT_EQ(world.found(), Found{"ha-dead ipoib-ha"});
+    world.facts.state.haWrong = "systemctl: Connection timed out";
+    EXPECT_EQ(world.found(), Found{}) << "it is not known";
     world.facts.state.haRunning = true;
     EXPECT_EQ(world.found(), Found{});
 }

@@ -115,6 +115,11 @@ TEST_F(OpenibHa, WithSystemdItIsTheUnit)
     EXPECT_EQ(io::readFile(path("asked")), "start ipoib-ha.service\nstop ipoib-ha.service\n");
     script(places.systemctl, "echo active; exit 1\n");
     EXPECT_FALSE(isHaRunning(places)) << "nobody answers";
+    script(places.systemctl, "exec sleep 60\n");
+    places.systemctlPatience = std::chrono::milliseconds(50);
+    const auto runs = askWhetherHaRuns(places);
+    ASSERT_FALSE(runs);
+    EXPECT_EQ(runs.error().code, ETIMEDOUT);
 }
 
 TEST_F(OpenibHa, OtherPairsAreThereWhenItHasReadThemAgain)
