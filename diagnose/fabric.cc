@@ -66,14 +66,6 @@ PortInfo portInfoIn(io::View data)
             .lanes = get(IB_PORT_OPER_VLS_F)};
 }
 
-ib::Gid groupOf(const netlink::Link &link)
-{
-    constexpr std::size_t gidAt = 4;
-    ib::Gid mgid{};
-    std::ranges::copy(io::View(link.broadcast).subspan(gidAt), mgid.begin());
-    return mgid;
-}
-
 // ff02::1 in the partition and scope of a broadcast group
 ib::Gid allNodesOf(const ib::Gid &broadcast)
 {
@@ -267,11 +259,11 @@ void Fabric::ask(Facts &facts)
         if (port.manager.administration.reply != Reply::answered)
             continue;
         for (auto &interface : facts.interfaces) {
-            if (facts.portOf(interface) != &port || interface.link.broadcast.size() != 20)
+            const auto broadcast = interface.mgid();
+            if (facts.portOf(interface) != &port || !broadcast)
                 continue;
-            const ib::Gid broadcast = groupOf(interface.link);
-            interface.broadcast = askGroup(leg, port, broadcast);
-            interface.allNodes = askGroup(leg, port, allNodesOf(broadcast));
+            interface.broadcast = askGroup(leg, port, *broadcast);
+            interface.allNodes = askGroup(leg, port, allNodesOf(*broadcast));
         }
     }
 }
@@ -283,13 +275,13 @@ void Fabric::askAgain(Facts &facts)
         if (port.far)
             sampleFarEnd(leg, *port.far, Sample::after);
         for (auto &interface : facts.interfaces) {
-            if (facts.portOf(interface) != &port)
+            const auto broadcast = interface.mgid();
+            if (facts.portOf(interface) != &port || !broadcast)
                 continue;
-            const ib::Gid broadcast = groupOf(interface.link);
             if (interface.broadcast.isMissing())
-                interface.broadcast = askGroup(leg, port, broadcast);
+                interface.broadcast = askGroup(leg, port, *broadcast);
             if (interface.allNodes.isMissing())
-                interface.allNodes = askGroup(leg, port, allNodesOf(broadcast));
+                interface.allNodes = askGroup(leg, port, allNodesOf(*broadcast));
         }
     }
 }

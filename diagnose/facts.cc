@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include "diagnose/facts.hpp"
 
+#include "ib/ipoib.hpp"
+
 #include <fmt/format.h>
 #include <linux/rtnetlink.h>
 
@@ -30,6 +32,14 @@ bool Port::hasNoLane(std::uint8_t level) const
     const unsigned most = info->lanes < lanesOf.size() ? lanesOf.at(info->lanes) : 0;
     // A port with one lane has no need of a table.
     return lane == management || (most > 1 && lane >= most);
+}
+
+std::optional<ib::Gid> Interface::mgid() const
+{
+    if (link.broadcast.size() != ib::HardwareAddress::size)
+        return std::nullopt;
+    const auto address = ib::HardwareAddress::parse(link.broadcast);
+    return address ? std::optional(address->gid) : std::nullopt;
 }
 
 const Port *Facts::portOf(const Interface &interface) const

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "conf/openib/state.hpp"
+#include "ib/gid.hpp"
 #include "ib/member_record.hpp"
 #include "ib/sa.hpp"
 #include "netlink/address.hpp"
@@ -155,6 +156,8 @@ struct Interface {
 
     [[nodiscard]] const std::string &name() const { return link.name; }
     [[nodiscard]] bool isIn(std::string_view kind) const { return masterKind == kind; }
+    // The MGID of its broadcast group; nullopt: its broadcast address is none of IPoIB
+    [[nodiscard]] std::optional<ib::Gid> mgid() const;
 };
 
 // Whether it is one that only hosts of the same link, or only this host, can reach.

@@ -332,6 +332,16 @@ TEST(DiagnoseRules, PacketsOfAnotherPartition)
     EXPECT_EQ(world.found(), Found{"partition-violations mlx5_0 port 1"});
 }
 
+TEST(DiagnoseRules, WhichGroupABroadcastAddressNames)
+{
+    World world;
+    EXPECT_EQ(world.ib0().mgid(), ib::makeIpoibMgid(ib::ipoibIpv4, 0xFFFF, 0xFFFFFFFF));
+    for (const std::size_t octets : {0U, 3U, 6U, 19U, 21U, 32U}) {
+        world.ib0().link.broadcast.resize(octets);
+        EXPECT_FALSE(world.ib0().mgid()) << octets;
+    }
+}
+
 TEST(DiagnoseRules, NoBroadcastGroup)
 {
     World world;
