@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <thread>
 #include <utility>
 
 namespace openipoib::diagnose
@@ -66,6 +67,13 @@ PortInfo portInfoIn(io::View data)
             .lanes = get(IB_PORT_OPER_VLS_F)};
 }
 
+// Whether the answer may be another one a second later
+bool mayChange(const Group &group)
+{
+    return group.isMissing() || group.asked.reply == Reply::silent ||
+           group.asked.reply == Reply::unasked;
+}
+
 // ff02::1 in the partition and scope of a broadcast group
 ib::Gid allNodesOf(const ib::Gid &broadcast)
 {
@@ -111,9 +119,22 @@ std::optional<io::Bytes> Fabric::near(Leg &leg, const NearQuestion &question, An
 std::optional<io::Bytes> Fabric::administration(Leg &leg, const Port &port,
                                                 const Question &question, Answer &answer)
 {
-    const auto mad = leg.port.ask(question(++transaction_), administrationOf(port), fabricPatience);
-    answer = answerOf(mad);
-    return answer.reply == Reply::answered ? std::optional(*mad) : std::nullopt;
+    constexpr unsigned turns = 3;
+    constexpr std::chrono::milliseconds pause{100};
+    answer = {};
+    for (unsigned turn = 0; turn < turns && !leg.isMute; ++turn) {
+        if (turn > 0)
+            std::this_thread::sleep_for(pause);
+        const auto mad =
+            leg.port.ask(question(++transaction_), administrationOf(port), fabricPatience);
+        answer = answerOf(mad);
+        leg.isMute = answer.reply == Reply::silent;
+        if (answer.reply == Reply::answered)
+            return *mad;
+        if (!answer.isBusy())
+            break;
+    }
+    return std::nullopt;
 }
 
 void Fabric::askFarEnd(Leg &leg, Port &port)
@@ -253,18 +274,21 @@ void Fabric::ask(Facts &facts)
         askFarEnd(leg, port);
         if (port.far)
             sampleFarEnd(leg, *port.far, Sample::before);
-        if (port.smLid == 0)
+        if (port.smLid != 0)
+            askSubnet(leg, port, facts);
+    }
+}
+
+void Fabric::askSubnet(Leg &leg, Port &port, Facts &facts)
+{
+    askManager(leg, port);
+    for (auto &interface : facts.interfaces) {
+        const auto broadcast = interface.mgid();
+        if (port.manager.administration.reply != Reply::answered || !broadcast ||
+            facts.portOf(interface) != &port)
             continue;
-        askManager(leg, port);
-        if (port.manager.administration.reply != Reply::answered)
-            continue;
-        for (auto &interface : facts.interfaces) {
-            const auto broadcast = interface.mgid();
-            if (facts.portOf(interface) != &port || !broadcast)
-                continue;
-            interface.broadcast = askGroup(leg, port, *broadcast);
-            interface.allNodes = askGroup(leg, port, allNodesOf(*broadcast));
-        }
+        interface.broadcast = askGroup(leg, port, *broadcast);
+        interface.allNodes = askGroup(leg, port, allNodesOf(*broadcast));
     }
 }
 
@@ -274,15 +298,27 @@ void Fabric::askAgain(Facts &facts)
         Port &port = facts.ports[leg.index];
         if (port.far)
             sampleFarEnd(leg, *port.far, Sample::after);
-        for (auto &interface : facts.interfaces) {
-            const auto broadcast = interface.mgid();
-            if (facts.portOf(interface) != &port || !broadcast)
-                continue;
-            if (interface.broadcast.isMissing())
-                interface.broadcast = askGroup(leg, port, *broadcast);
-            if (interface.allNodes.isMissing())
-                interface.allNodes = askGroup(leg, port, allNodesOf(*broadcast));
-        }
+        leg.isMute = false;
+        if (port.manager.administration.reply == Reply::silent)
+            askSubnet(leg, port, facts);
+        else if (port.manager.administration.reply == Reply::answered)
+            askGroupsAgain(leg, port, facts);
+        if (leg.isMute && port.manager.administration.reply == Reply::answered)
+            facts.unseen.push_back({fmt::format("some groups of {}", port.name()),
+                                    "the subnet manager has stopped answering"});
+    }
+}
+
+void Fabric::askGroupsAgain(Leg &leg, const Port &port, Facts &facts)
+{
+    for (auto &interface : facts.interfaces) {
+        const auto broadcast = interface.mgid();
+        if (facts.portOf(interface) != &port || !broadcast)
+            continue;
+        if (mayChange(interface.broadcast))
+            interface.broadcast = askGroup(leg, port, *broadcast);
+        if (mayChange(interface.allNodes))
+            interface.allNodes = askGroup(leg, port, allNodesOf(*broadcast));
     }
 }
 
@@ -301,9 +337,16 @@ void Fabric::askPath(Facts &facts)
     for (auto &leg : legs_) {
         if (&facts.ports[leg.index] != port)
             continue;
-        if (const auto mad = administration(
-                leg, *port, [&](std::uint64_t id) { return wanted.question(id); }, peer.pathAsked))
-            peer.path = ib::PathRecord::parse(*mad);
+        constexpr unsigned turns = 2;
+        for (unsigned turn = 0; turn < turns; ++turn) {
+            leg.isMute = false;
+            if (const auto mad = administration(
+                    leg, *port, [&](std::uint64_t id) { return wanted.question(id); },
+                    peer.pathAsked))
+                peer.path = ib::PathRecord::parse(*mad);
+            if (peer.pathAsked.reply != Reply::silent)
+                break;
+        }
     }
 }
 

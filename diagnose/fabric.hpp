@@ -26,8 +26,8 @@ class Fabric
     explicit Fabric(Facts &facts);
 
     void ask(Facts &facts);
-    // A second time the counters of the other ends, and for groups that were not there: hosts may
-    // have been joining.
+    // A second time the counters of the other ends, subnet managers that have said nothing, which
+    // may have been taking over, and for groups that were not there: hosts may have been joining.
     void askAgain(Facts &facts);
     // For the path to the peer, whose hardware address is known by now.
     void askPath(Facts &facts);
@@ -38,6 +38,7 @@ class Fabric
         MadPort port;
         std::uint16_t farLid = 0; // where the counters of the other end can be had
         std::uint8_t farPort = 0;
+        bool isMute = false; // the SA has not answered a question, and is asked no further ones
     };
     using Question = std::function<io::Bytes(std::uint64_t transaction)>;
 
@@ -51,7 +52,7 @@ class Fabric
     };
 
     std::optional<io::Bytes> near(Leg &leg, const NearQuestion &question, Answer *answer = nullptr);
-    // The whole answer; nullopt: none, or it refuses.
+    // The whole answer; nullopt: none, or it refuses. One that is busy is asked again.
     std::optional<io::Bytes> administration(Leg &leg, const Port &port, const Question &question,
                                             Answer &answer);
     void askFarEnd(Leg &leg, Port &port);
@@ -59,6 +60,8 @@ class Fabric
     void askLanes(Leg &leg, Port &port);
     void askManager(Leg &leg, Port &port);
     void askOwner(Leg &leg, Port &port);
+    void askSubnet(Leg &leg, Port &port, Facts &facts);
+    void askGroupsAgain(Leg &leg, const Port &port, Facts &facts);
     [[nodiscard]] Group askGroup(Leg &leg, const Port &port, const ib::Gid &mgid);
 
     std::vector<Leg> legs_;

@@ -32,6 +32,9 @@ enum class Reply : std::uint8_t { unasked, answered, refused, silent };
 struct Answer {
     Reply reply = Reply::unasked;
     std::uint16_t status = 0; // of the MAD, where it was refused
+
+    // Whether it says no more than that it has no time
+    [[nodiscard]] bool isBusy() const { return reply == Reply::refused && (status & 1); }
 };
 
 // Which of two times counters are read at.

@@ -92,8 +92,14 @@ Step path(const Facts &facts, const Peer &peer)
     if (peer.pathAsked.reply == Reply::silent)
         step.fails("the subnet manager does not answer when asked for the path",
                    "start a subnet manager");
+    else if (peer.pathAsked.isBusy())
+        return step;
     else if (peer.pathAsked.reply == Reply::refused)
-        step.fails("the subnet manager knows no path to it",
+        step.fails(peer.pathAsked.status == ib::saNoRecords
+                       ? "the subnet manager knows no path to it"
+                       : fmt::format("the subnet manager refuses to tell the path, with status "
+                                     "0x{:04x}",
+                                     peer.pathAsked.status),
                    "is the peer's port ACTIVE, and in this partition? ip neigh flush, if its GID "
                    "is an old one");
     else if (peer.path && port && port->hasNoLane(peer.path->sl))

@@ -31,13 +31,11 @@ void managerMissing(const Facts &facts, Findings &findings)
 void managerSilent(const Facts &facts, Findings &findings)
 {
     for (const auto &port : facts.ports) {
-        // One that is busy is there.
-        constexpr std::uint16_t busy = 1;
         const Reply reply = port.manager.administration.reply;
         if (!port.isActive() ||
             findings.isExplained(port.name(), {"manager-missing", "lid-conflict"}) ||
             (reply != Reply::silent && reply != Reply::refused) ||
-            port.manager.administration.status == busy)
+            port.manager.administration.isBusy()) // which is there
             continue;
         findings.add(
             {.rule = "manager-silent",

@@ -86,6 +86,20 @@ TEST(DiagnosePeer, WithoutPingNothingIsKnownOfIt)
     EXPECT_EQ(failing(world), "none");
 }
 
+TEST(DiagnosePeer, WhyThereIsNoPath)
+{
+    World world;
+    Peer &peer = world.addPeer();
+    peer.path.reset();
+    peer.pathAsked = {.reply = Reply::refused, .status = 1};
+    EXPECT_EQ(failing(world), "none") << "the SA is busy";
+    peer.pathAsked.status = ib::saNoRecords;
+    EXPECT_EQ(walk(world.facts)[3].text, "the subnet manager knows no path to it");
+    peer.pathAsked.status = 0x0500;
+    EXPECT_EQ(walk(world.facts)[3].text,
+              "the subnet manager refuses to tell the path, with status 0x0500");
+}
+
 TEST(DiagnosePeer, WhatPingSays)
 {
     const std::string none = "2 packets transmitted, 0 received, 100% packet loss, time 1012ms\n";
