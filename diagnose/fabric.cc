@@ -331,7 +331,7 @@ void Fabric::askPath(Facts &facts)
     if (!port || !peer.neighbour || peer.neighbour->hardware.size() != 20 ||
         port->manager.administration.reply != Reply::answered)
         return;
-    ib::PathRecord wanted{.pkey = interface->pkey.value_or(0xFFFF)};
+    ib::PathRecord wanted{.pkey = interface->partition()};
     std::ranges::copy(io::View(peer.neighbour->hardware).subspan(gidAt), wanted.dgid.begin());
     std::ranges::copy(interface->link.gid(), wanted.sgid.begin());
     for (auto &leg : legs_) {

@@ -42,6 +42,16 @@ std::optional<ib::Gid> Interface::mgid() const
     return address ? std::optional(address->gid) : std::nullopt;
 }
 
+std::uint16_t Interface::partition() const
+{
+    constexpr std::size_t pkeyAt = 4;
+    constexpr std::uint16_t byDefault = 0xFFFF;
+    const auto group = mgid();
+    if (pkey || !group)
+        return pkey.value_or(byDefault);
+    return static_cast<std::uint16_t>(io::read<2>(*group, pkeyAt));
+}
+
 const Port *Facts::portOf(const Interface &interface) const
 {
     const auto found = std::ranges::find_if(ports, [&](const Port &port) {

@@ -161,6 +161,8 @@ struct Interface {
     [[nodiscard]] bool isIn(std::string_view kind) const { return masterKind == kind; }
     // The MGID of its broadcast group; nullopt: its broadcast address is none of IPoIB
     [[nodiscard]] std::optional<ib::Gid> mgid() const;
+    // Its P_Key, of a bond that of its broadcast group
+    [[nodiscard]] std::uint16_t partition() const;
 };
 
 // Whether it is one that only hosts of the same link, or only this host, can reach.
@@ -189,7 +191,8 @@ struct Drop {
 struct Peer {
     std::string address{};      // as it was asked for
     std::string interface = {}; // that the route or its zone leads to; "": there is no route
-    std::optional<netlink::Neighbour> neighbour{};
+    std::string gateway{};      // that packets to it are handed to; "": it is on the link itself
+    std::optional<netlink::Neighbour> neighbour{}; // it, or the gateway
     Answer pathAsked{};
     std::optional<ib::PathRecord> path{};
     std::string connection{};       // state of our driver's connection to it; "": it is not known

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 // Packets to a peer, and RDMA CM.
-#include "conf/openib/linux_mounts.hpp"
 #include "diagnose/gather.hpp"
 #include "diagnose/gather_parts.hpp"
 #include "diagnose/rdma_cm.hpp"
 #include "diagnose/text.hpp"
 #include "io/file.hpp"
 #include "io/process.hpp"
+#include "io/unique_fd.hpp"
+#include "netlink/route.hpp"
 
 #include <fmt/format.h>
+#include <net/if.h>
 #include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <sstream>
@@ -76,7 +80,8 @@ void sendPackets(const openib::Roots &roots, const Interface &interface, io::Vie
     constexpr std::uint64_t leastFragments = 2;
     const auto atFirst = fragments(roots, address);
     peer.small = isAnswered(address, interface.name(), shortBytes);
-    if (!peer.small.value_or(false))
+    // Behind a gateway there are other links, with MTUs of their own.
+    if (!peer.small.value_or(false) || !peer.gateway.empty())
         return;
     const auto &group = interface.broadcast.record;
     peer.datagramBytes = group ? ipMtuOf(group->mtu) : 0;
@@ -214,25 +219,57 @@ void bindAddresses(Facts &facts)
         }
 }
 
+namespace
+{
+
+// The VRF that this process is in (ip vrf exec), whose table its sockets look into; 0: none
+int ownVrf()
+{
+    const io::UniqueFd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    std::array<char, IF_NAMESIZE> name{};
+    socklen_t length = name.size();
+    if (!socket ||
+        ::getsockopt(socket.get(), SOL_SOCKET, SO_BINDTODEVICE, name.data(), &length) < 0)
+        return 0;
+    return static_cast<int>(::if_nametoindex(name.data()));
+}
+
+// Where packets go to: the interface, and who they are handed to there.
+void findRoute(netlink::Socket &socket, const PeerName &name, const Facts &facts, Peer &peer)
+{
+    if (name.isOfLink()) {
+        peer.interface = name.zone.empty() ? facts.wanted : name.zone;
+        return;
+    }
+    const auto route = netlink::routeTowards(socket, name.address, ownVrf());
+    if (!route)
+        return;
+    std::array<char, IF_NAMESIZE> text{};
+    if (::if_indextoname(static_cast<unsigned>(route->index), text.data()))
+        peer.interface = text.data();
+    if (!route->gateway.empty())
+        peer.gateway = addressText(route->gateway);
+}
+
+} // namespace
+
 void walkToPeer(netlink::Socket &socket, const openib::Roots &roots, Facts &facts)
 {
     Peer &peer = *facts.peer;
     const auto name = parsePeer(peer.address);
     if (!name)
         return;
-    if (!name->isOfLink())
-        peer.interface = openib::interfaceTowards(peer.address);
-    else
-        peer.interface = name->zone.empty() ? facts.wanted : name->zone;
+    findRoute(socket, *name, facts, peer);
     const Interface *interface = facts.interface(peer.interface);
     if (!interface)
         return;
     sendPackets(roots, *interface, name->address, peer);
     if (!peer.small)
         facts.unseen.push_back({"packets to the peer", "ping cannot be used"});
-    peer.neighbour = neighbourOf(socket, *interface, name->address);
+    const auto next = parsePeer(peer.gateway);
+    peer.neighbour = neighbourOf(socket, *interface, next ? next->address : name->address);
     readConnection(roots, *interface, peer);
-    if (peer.small.value_or(false))
+    if (peer.small.value_or(false) && peer.gateway.empty())
         askConnectionManager(*interface, name->address, peer);
 }
 

@@ -37,7 +37,7 @@ void groupMissing(const Facts &facts, Findings &findings)
                  .cure = fmt::format("have the subnet manager make it: the word ipoib in "
                                      "the line of the partition {} in opensm's "
                                      "partitions.conf, and SIGHUP to opensm",
-                                     pkeyText(interface.pkey.value_or(0xFFFF)))});
+                                     pkeyText(interface.partition()))});
 }
 
 void groupRate(const Facts &facts, Findings &findings)

@@ -39,7 +39,8 @@ Step route(const Facts &facts, const Peer &peer)
                    "a more specific route by the IPoIB interface, or another address for one of "
                    "both subnets");
     } else {
-        step.passes("by " + peer.interface);
+        const std::string next = peer.gateway.empty() ? "" : ", to the gateway " + peer.gateway;
+        step.passes("by " + peer.interface + next);
     }
     return step;
 }
@@ -56,7 +57,8 @@ Step neighbour(const Peer &peer)
         step.passes("answers");
     // Nobody asks for a neighbour that nothing is sent to.
     else if (hasFailed || peer.small)
-        step.fails("it does not answer ARP or neighbour discovery",
+        step.fails(fmt::format("{} does not answer ARP or neighbour discovery",
+                               peer.gateway.empty() ? "it" : "its gateway " + peer.gateway),
                    "is the host up, is it in the same partition, and has it this address? ip "
                    "neigh, and openib diagnose there");
     return step;

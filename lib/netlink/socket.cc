@@ -150,6 +150,14 @@ io::Result<void> Socket::request(const Message &message, std::string_view what)
     return exchange(message, NLM_F_ACK, what, one);
 }
 
+io::Result<void> Socket::ask(const Message &message, std::string_view what,
+                             const std::function<void(nlmsghdr *)> &each)
+{
+    Exchange one;
+    one.each = &each;
+    return exchange(message, NLM_F_ACK, what, one);
+}
+
 // What is said about several messages, which are numbered on from @first: complaints
 // in their order, and of the last that it was done, if it was.
 struct Socket::Answers {

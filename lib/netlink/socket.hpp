@@ -26,6 +26,10 @@ class Socket
     // if the kernel has given one, its own message.
     [[nodiscard]] io::Result<void> request(const Message &message, std::string_view what);
 
+    // The same, and hand what comes before it to @each, which must not throw.
+    [[nodiscard]] io::Result<void> ask(const Message &message, std::string_view what,
+                                       const std::function<void(nlmsghdr *)> &each);
+
     // Send all at once; the kernel does one after the other, whether or not one of
     // them fails. The answer to each, in their order: code 0 where it was done.
     [[nodiscard]] io::Result<std::vector<io::Error>> requestAll(std::span<const Message> messages);

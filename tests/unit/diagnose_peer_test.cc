@@ -100,6 +100,19 @@ TEST(DiagnosePeer, WhyThereIsNoPath)
               "the subnet manager refuses to tell the path, with status 0x0500");
 }
 
+TEST(DiagnosePeer, BehindAGateway)
+{
+    World world;
+    Peer &peer = world.addPeer();
+    peer.address = "10.7.0.1";
+    peer.gateway = "10.0.0.254";
+    EXPECT_EQ(walk(world.facts)[0].text, "by ib0, to the gateway 10.0.0.254");
+    peer.neighbour->state = NUD_FAILED;
+    peer.small = false;
+    EXPECT_EQ(walk(world.facts)[1].text,
+              "its gateway 10.0.0.254 does not answer ARP or neighbour discovery");
+}
+
 TEST(DiagnosePeer, WhatPingSays)
 {
     const std::string none = "2 packets transmitted, 0 received, 100% packet loss, time 1012ms\n";

@@ -336,6 +336,10 @@ TEST(DiagnoseRules, WhichGroupABroadcastAddressNames)
 {
     World world;
     EXPECT_EQ(world.ib0().mgid(), ib::makeIpoibMgid(ib::ipoibIpv4, 0xFFFF, 0xFFFFFFFF));
+    world.ib0().link.broadcast = World::broadcast(0x8001);
+    EXPECT_EQ(world.ib0().partition(), 0xFFFF);
+    world.ib0().pkey.reset();
+    EXPECT_EQ(world.ib0().partition(), 0x8001) << "of a bond";
     for (const std::size_t octets : {0U, 3U, 6U, 19U, 21U, 32U}) {
         world.ib0().link.broadcast.resize(octets);
         EXPECT_FALSE(world.ib0().mgid()) << octets;
