@@ -79,9 +79,9 @@ io::Result<void> MadPort::registerAgents()
         const bool isSecond = agent.mgmtClass == ib::MgmtClass::subnAdm;
         agent.number =
             umad_register(id_, static_cast<int>(agent.mgmtClass), isSecond ? 2 : 1, 0, nullptr);
-        if (agent.number < 0)
-            return io::fail(EIO, name_ + ": agent for management datagrams");
     }
+    if (std::ranges::all_of(agents_, [](const Agent &agent) { return agent.number < 0; }))
+        return io::fail(EIO, name_ + ": agent for management datagrams");
     return {};
 }
 
@@ -93,6 +93,9 @@ io::Result<io::Bytes> MadPort::ask(io::View question, MadTarget target,
         agents_, [&](const Agent &one) { return header && one.mgmtClass == header->mgmtClass; });
     if (agent == agents_.end())
         return io::fail(EINVAL, name_ + ": management datagram");
+    // Subnet management is not for virtual functions.
+    if (agent->number < 0)
+        return io::fail(EOPNOTSUPP, name_ + ": management datagrams of that class");
     const Buffer buffer = newBuffer();
     if (!buffer)
         return io::fail(ENOMEM, name_);

@@ -43,7 +43,7 @@ class MadPort
 
     // @question: a whole MAD; the kernel makes the upper half of its transaction. It is sent again
     // when nothing has come for its share of @patience.
-    // Errors: ETIMEDOUT, nobody has answered.
+    // Errors: ETIMEDOUT, nobody has answered; EOPNOTSUPP, the port has no such datagrams.
     [[nodiscard]] io::Result<io::Bytes> ask(io::View question, MadTarget target,
                                             std::chrono::milliseconds patience);
 
