@@ -59,7 +59,7 @@ PortInfo portInfoIn(io::View data)
     const auto get = [&](MAD_FIELDS field) { return ib::getField(data, field); };
     return {.lid = get(IB_PORT_LID_F),
             .mkey = ib::getField64(data, IB_PORT_MKEY_F),
-            .mkeyViolations = static_cast<std::uint16_t>(get(IB_PORT_MKEY_VIOL_F)),
+            .mkeyProtection = get(IB_PORT_MKEY_PROT_BITS_F),
             .widthEnabled = get(IB_PORT_LINK_WIDTH_ENABLED_F),
             .widthActive = get(IB_PORT_LINK_WIDTH_ACTIVE_F),
             .speedEnabled = get(IB_PORT_LINK_SPEED_ENABLED_F),

@@ -65,8 +65,8 @@ struct Counted {
 struct PortInfo {
     unsigned lid = 0;
     std::uint64_t mkey = 0;
-    std::uint16_t mkeyViolations = 0;
-    unsigned widthEnabled = 0; // a bit for 1x, 4x, 8x, 12x, 2x
+    unsigned mkeyProtection = 0; // 0: the key is told; 1: it is not; 2, 3: nothing is without it
+    unsigned widthEnabled = 0;   // a bit for 1x, 4x, 8x, 12x, 2x
     unsigned widthActive = 0;
     unsigned speedEnabled = 0; // a bit for SDR, DDR, QDR
     unsigned speedActive = 0;

@@ -2,6 +2,7 @@
 // What is wrong, or worth knowing.
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -14,6 +15,13 @@ enum class Severity {
     wrong, // something does not work, or will not
     note,  // it works, and could do so better or otherwise
 };
+
+// Of events that have come while this was looked at: a few are lost or stray anywhere.
+[[nodiscard]] constexpr Severity severityOf(std::uint64_t events)
+{
+    constexpr std::uint64_t worthwhile = 10;
+    return events < worthwhile ? Severity::note : Severity::wrong;
+}
 
 struct Finding {
     std::string_view rule{}; // its name

@@ -112,6 +112,7 @@ void keyViolations(const Facts &facts, Findings &findings)
         if (const auto by = port.counters.grown("qkey_violations"); by > 0)
             findings.add(
                 {.rule = "key-violations",
+                 .severity = severityOf(by),
                  .on = port.name(),
                  .what = "datagrams with another Q_Key are dropped",
                  .why = fmt::format("while this was looked at, {} have come: some host has "

@@ -66,8 +66,9 @@ void managementKey(const Facts &facts, Findings &findings)
             findings.isExplained(port.name(), {"port-physical"}))
             continue;
         const bool isSilent = port.asked.reply == Reply::silent;
-        // With protection the key itself is not told.
-        const bool hasKey = port.info && (port.info->mkey != 0 || port.info->mkeyViolations != 0);
+        // With protection the key itself is not told. Violations say nothing: the key that they
+        // were counted for may have gone.
+        const bool hasKey = port.info && (port.info->mkey != 0 || port.info->mkeyProtection != 0);
         if (!isSilent && !hasKey)
             continue;
         findings.add({.rule = "management-key",
@@ -157,6 +158,8 @@ void linkDiscards(const Facts &facts, Findings &findings)
     for (const auto &port : facts.ports)
         if (const auto grown = growth(port.counters, names); !grown.empty())
             findings.add({.rule = "link-discards",
+                          .severity = severityOf(port.counters.grown(names[0]) +
+                                                 port.counters.grown(names[1])),
                           .on = port.name(),
                           .what = "the port throws packets away that it is to send",
                           .why = "while this was looked at, counters have grown: " + grown,

@@ -190,6 +190,7 @@ void partitionViolations(const Facts &facts, Findings &findings)
             if (const auto by = port.counters.grown(name); by > 0)
                 findings.add(
                     {.rule = "partition-violations",
+                     .severity = severityOf(by),
                      .on = port.name(),
                      .what = "packets of a partition that the port is not in are dropped",
                      .why = fmt::format("while this was looked at, {} has grown by {}", name, by),

@@ -182,7 +182,7 @@ TEST(DiagnoseRules, AManagementKeyThatNobodyHas)
     world.first().shown.state = "INIT";
     EXPECT_EQ(world.found(), Found{"management-key mlx5_0 port 1"});
     world.first().info->mkey = 0;
-    world.first().info->mkeyViolations = 3;
+    world.first().info->mkeyProtection = 1;
     EXPECT_EQ(world.found(), Found{"management-key mlx5_0 port 1"}) << "it is hidden";
     world.first().info.reset();
     world.first().asked.reply = Reply::silent;
@@ -219,6 +219,8 @@ TEST(DiagnoseRules, APortThatDiscards)
     World world;
     world.first().counters.before["port_xmit_discards"] = 0;
     world.first().counters.after["port_xmit_discards"] = 1;
+    EXPECT_EQ(world.found(), Found{"note:link-discards mlx5_0 port 1"});
+    world.first().counters.after["port_xmit_discards"] = 10;
     EXPECT_EQ(world.found(), Found{"link-discards mlx5_0 port 1"});
 }
 
@@ -329,6 +331,8 @@ TEST(DiagnoseRules, PacketsOfAnotherPartition)
     World world;
     world.first().counters.before["bad_pkey"] = 1;
     world.first().counters.after["bad_pkey"] = 3;
+    EXPECT_EQ(world.found(), Found{"note:partition-violations mlx5_0 port 1"});
+    world.first().counters.after["bad_pkey"] = 11;
     EXPECT_EQ(world.found(), Found{"partition-violations mlx5_0 port 1"});
 }
 
@@ -409,6 +413,8 @@ TEST(DiagnoseRules, AnotherQKey)
     world.ib0().broadcast.record->qkey = 0xB1B;
     world.first().counters.before["qkey_violations"] = 0;
     world.first().counters.after["qkey_violations"] = 2;
+    EXPECT_EQ(world.found(), Found{"note:key-violations mlx5_0 port 1"});
+    world.first().counters.after["qkey_violations"] = 10;
     EXPECT_EQ(world.found(), Found{"key-violations mlx5_0 port 1"});
 }
 
