@@ -179,16 +179,18 @@ void addressAnswered(const Facts &facts, Findings &findings)
 void neighbourLimit(const Facts &facts, Findings &findings)
 {
     for (const auto &table : facts.tables) {
-        const auto refused = table.counters.grown("table_fulls");
-        const bool isFull = table.most > 0 && table.entries * 10 >= table.most * 9;
-        if (!isFull && refused == 0)
+        const bool isFull = table.counters.grown("table_fulls") > 0 ||
+                            (table.most > 0 && table.entries >= table.most);
+        const bool isNearly = table.most > 0 && table.entries * 10 >= table.most * 9;
+        if (!isFull && !isNearly)
             continue;
         findings.add(
             {.rule = "neighbour-limit",
+             .severity = isFull ? Severity::wrong : Severity::note,
              .on = table.family,
-             .what = fmt::format("the table of neighbours is full: {} entries, gc_thresh3 "
+             .what = fmt::format("the table of neighbours is {}full: {} entries, gc_thresh3 "
                                  "is {}",
-                                 table.entries, table.most),
+                                 isFull ? "" : "nearly ", table.entries, table.most),
              .why = "for what does not fit, packets are dropped (\"neighbour table "
                     "overflow\" in the kernel's log)",
              .cure = fmt::format("sysctl -w net.{0}.neigh.default.gc_thresh3={1} "

@@ -267,6 +267,10 @@ TEST(DiagnoseInterface, NeighbourTable)
     world.facts.tables[0].entries = 921;
     EXPECT_EQ(world.found(), Found{});
     world.facts.tables[0].entries = 922;
+    EXPECT_EQ(world.found(), Found{"note:neighbour-limit ipv4"});
+    EXPECT_EQ(diagnose(world.facts).front().what,
+              "the table of neighbours is nearly full: 922 entries, gc_thresh3 is 1024");
+    world.facts.tables[0].entries = 1024;
     EXPECT_EQ(world.found(), Found{"neighbour-limit ipv4"});
     world.facts.tables[0].entries = 0;
     world.facts.tables[0].most = 0;
