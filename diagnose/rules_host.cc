@@ -80,7 +80,9 @@ void linkLayer(const Facts &facts, Findings &findings)
 
 void driverMissing(const Facts &facts, Findings &findings)
 {
-    if (!hasInfinibandPort(facts) || facts.state.has(openib::ipoibModule))
+    // An interface has a driver, whatever that is called.
+    if (!hasInfinibandPort(facts) || facts.state.has(openib::ipoibModule) ||
+        !facts.hardware.empty())
         return;
     const bool isInstalled = facts.state.available.contains(openib::ipoibModule);
     findings.add({.rule = "driver-missing",

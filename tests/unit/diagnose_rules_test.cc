@@ -110,6 +110,8 @@ TEST(DiagnoseRules, DriverThatIsNotLoaded)
     EXPECT_EQ(diagnose(world.facts).front().cure, "modprobe ib_ipoib, or openib start");
     world.facts.state.available.clear();
     EXPECT_EQ(diagnose(world.facts).front().why, "it is not installed for this kernel");
+    world.facts.hardware = {World::hardware(World::guid)};
+    EXPECT_EQ(world.found(), Found{}) << "there is an interface";
 }
 
 TEST(DiagnoseRules, AnotherDriverIsLoadedThanIsInstalled)
