@@ -48,6 +48,8 @@ void noAddress(const Facts &facts, Findings &findings)
             continue;
         findings.add(
             {.rule = "no-address",
+             // Who asks about it wants it to work; others may be left without on purpose.
+             .severity = interface.name() == facts.wanted ? Severity::wrong : Severity::note,
              .on = interface.name(),
              .what = "it has no IP address",
              .why = "it works, and nobody has given it one",

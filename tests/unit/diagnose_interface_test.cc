@@ -182,6 +182,8 @@ TEST(DiagnoseInterface, NoAddress)
     World world;
     world.ib0().addresses = {World::address(3, "fe80::1/64")};
     world.ib0().addresses[0].scope = RT_SCOPE_LINK;
+    EXPECT_EQ(world.found(), Found{"note:no-address ib0"});
+    world.facts.wanted = "ib0";
     EXPECT_EQ(world.found(), Found{"no-address ib0"});
     world.ib0().hasChildren = true;
     EXPECT_EQ(world.found(), Found{}) << "they have them";
