@@ -229,6 +229,7 @@ struct Facts {
     unsigned processors = 1;
     std::string broken;                 // openib.conf, if it has an error
     bool wantsHa = false;               // openib.conf asks for ipoib-ha
+    int haProcess = 0;                  // that is ipoib-ha, whoever has started it; 0: none
     std::vector<std::string> wantBonds; // and for these bonds
     std::string wanted;                 // the interface asked about; "": all
     std::string elsewhere;              // the network namespace that has it

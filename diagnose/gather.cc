@@ -71,6 +71,7 @@ io::Result<void> readHost(const Request &request, const openib::Roots &roots, Fa
     facts.state = std::move(*state);
     if (!facts.state.haWrong.empty())
         facts.unseen.push_back({"ipoib-ha", facts.state.haWrong});
+    facts.haProcess = openib::haProcess({});
     facts.stale = system->stale();
     const auto build = openib::readBuild(roots, "ib_ipoib");
     // The kernel's own has no version.

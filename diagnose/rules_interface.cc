@@ -52,7 +52,19 @@ void down(const Facts &facts, Findings &findings)
 
 void highAvailability(const Facts &facts, Findings &findings)
 {
-    if (facts.wantsHa && !facts.state.haRunning && facts.state.haWrong.empty())
+    if (!facts.wantsHa || facts.state.haRunning || !facts.state.haWrong.empty())
+        return;
+    if (facts.haProcess > 0)
+        findings.add({.rule = "ha-other",
+                      .severity = Severity::note,
+                      .on = "ipoib-ha",
+                      .what = fmt::format("it runs as process {}, which openib has not started",
+                                          facts.haProcess),
+                      .why = "openib.conf has IPOIBHA_ENABLE=yes, and whoever has started that "
+                             "process has to see that it goes on",
+                      .cure = "if openib is to have it: end that process, and systemctl start "
+                              "ipoib-ha"});
+    else
         findings.add({.rule = "ha-dead",
                       .on = "ipoib-ha",
                       .what = "it does not run",

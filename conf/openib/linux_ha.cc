@@ -76,10 +76,7 @@ std::unexpected<io::Error> endedAtOnce(const HaPlaces &places, pid_t pid)
     ::waitpid(pid, &status, 0);
     std::string words = WIFEXITED(status) ? fmt::format("exit status {}", WEXITSTATUS(status))
                                           : fmt::format("signal {}", WTERMSIG(status));
-    const std::string other = io::readLine(places.lock);
-    pid_t holder = 0;
-    std::from_chars(other.data(), other.data() + other.size(), holder);
-    if (holder > 0 && io::isLockedBy(places.lock, holder))
+    if (const pid_t holder = haProcess(places); holder > 0)
         words +=
             fmt::format("; process {}, which openib has not started, has {}", holder, places.lock);
     return io::fail(EIO, fmt::format("{}: {}", places.program, words));
@@ -140,6 +137,14 @@ io::Result<bool> askWhetherHaRuns(const HaPlaces &places)
     if (!shown)
         return std::unexpected(shown.error());
     return shown->status == 0 && std::ranges::find(states, shown->output) != states.end();
+}
+
+pid_t haProcess(const HaPlaces &places)
+{
+    const std::string text = io::readLine(places.lock);
+    pid_t holder = 0;
+    std::from_chars(text.data(), text.data() + text.size(), holder);
+    return holder > 0 && io::isLockedBy(places.lock, holder) ? holder : 0;
 }
 
 bool mayAskHa(const HaPlaces &places)

@@ -6,6 +6,8 @@
 
 #include "io/error.hpp"
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <string>
 #include <vector>
@@ -34,6 +36,8 @@ struct HaPlaces {
 {
     return askWhetherHaRuns(places).value_or(false);
 }
+// The process that is ipoib-ha, whoever has started it; 0: none is, as far as this user may know.
+[[nodiscard]] pid_t haProcess(const HaPlaces &places);
 // Whether this user may ask it: root, and the group of its socket
 [[nodiscard]] bool mayAskHa(const HaPlaces &places);
 // Until it is at work. Errors: ENOENT, it is not installed; EIO, it has ended at once;

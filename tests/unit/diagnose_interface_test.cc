@@ -48,6 +48,9 @@ TEST(DiagnoseInterface, ADaemonThatIsDead)
     EXPECT_EQ(world.found(), Found{"ha-dead ipoib-ha"});
     world.facts.state.haWrong = "systemctl: Connection timed out";
     EXPECT_EQ(world.found(), Found{}) << "it is not known";
+    world.facts.state.haWrong.clear();
+    world.facts.haProcess = 12;
+    EXPECT_EQ(world.found(), Found{"note:ha-other ipoib-ha"});
     world.facts.state.haRunning = true;
     EXPECT_EQ(world.found(), Found{});
 }

@@ -256,6 +256,7 @@ TEST_F(OpenibHa, AnAdministratorsOwnIsLeftAlone)
     const auto lock = io::lockFile(places.lock, io::IfLocked::refuse);
     ASSERT_TRUE(lock);
     EXPECT_FALSE(isHaRunning(places));
+    EXPECT_EQ(haProcess(places), ::getpid());
     const auto started = startHa(places);
     ASSERT_FALSE(started);
     EXPECT_EQ(started.error().code, EIO);
