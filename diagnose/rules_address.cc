@@ -118,8 +118,10 @@ void addressElsewhere(const Facts &facts, Findings &findings)
                                          isSame ? address.text() : other.text()),
                      .why = "routes and RDMA CM go by addresses, and may take the wrong "
                             "one of both",
-                     .cure = fmt::format("an IP subnet for each: ip address del {} dev {}",
-                                         other.text(), link->name)});
+                     .cure = fmt::format("an IP subnet for each: give {} an address of another "
+                                         "one, on all hosts of its link; {} may be what this "
+                                         "machine is reached by",
+                                         interface.name(), link->name)});
             }
 }
 

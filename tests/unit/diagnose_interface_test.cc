@@ -232,6 +232,8 @@ TEST(DiagnoseInterface, AnAddressThatEthernetHas)
     EXPECT_EQ(world.found(), Found{"address-elsewhere ib0"});
     EXPECT_EQ(diagnose(world.facts).front().what,
               "eth0 has an address of its subnet, 10.0.0.7/24, too");
+    EXPECT_EQ(diagnose(world.facts).front().cure.find("del"), std::string::npos)
+        << "the machine may be reached by it";
     world.facts.others[0].flags = 0;
     EXPECT_EQ(world.found(), Found{}) << "it is down, and another address";
     world.facts.otherAddresses = {World::address(2, "10.0.0.1/32")};
