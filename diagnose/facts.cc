@@ -66,4 +66,29 @@ const Interface *Facts::interface(std::string_view name) const
     return found == interfaces.end() ? nullptr : &*found;
 }
 
+std::optional<bool> Facts::isOfHa(std::string_view name) const
+{
+    if (!state.haRunning)
+        return false;
+    if (!state.haPairs)
+        return std::nullopt;
+    // "ib0+ib1:ib2"
+    return std::ranges::any_of(*state.haPairs, [&](std::string pair) {
+        std::ranges::replace(pair, '+', ':');
+        return (":" + pair + ":").contains(fmt::format(":{}:", name));
+    });
+}
+
+std::vector<std::string> Facts::settersOf(const Interface &interface) const
+{
+    std::vector<std::string> all = interface.managers;
+    if (interface.isConfigured)
+        all.emplace_back("openib");
+    if (isOfHa(interface.name()).value_or(false))
+        all.emplace_back("ipoib-ha");
+    if (interface.isIn("bond"))
+        all.push_back(interface.master);
+    return all;
+}
+
 } // namespace openipoib::diagnose

@@ -142,7 +142,8 @@ struct Interface {
     bool hasChildren = false;      // other interfaces are made of it
     std::string hca;               // "": it is not known
     unsigned port = 0;
-    std::vector<std::string> managers; // programs that set it up
+    std::vector<std::string> managers; // programs that say that they set it up
+    bool isConfigured = false;         // openib.conf says what it is to be like
     std::string master;                // bond, VRF or bridge that it is in
     std::string masterKind;
     std::vector<netlink::Address> addresses;
@@ -248,6 +249,10 @@ struct Facts {
 
     [[nodiscard]] const Port *portOf(const Interface &interface) const;
     [[nodiscard]] const Interface *interface(std::string_view name) const;
+    // Whether ipoib-ha keeps the addresses of that interface; nullopt: it runs, and does not say
+    [[nodiscard]] std::optional<bool> isOfHa(std::string_view name) const;
+    // All that sets an interface up: managers, openib, ipoib-ha, the bond that it is in
+    [[nodiscard]] std::vector<std::string> settersOf(const Interface &interface) const;
 };
 
 } // namespace openipoib::diagnose

@@ -41,6 +41,18 @@ std::pair<unsigned, unsigned> runningKernel()
     return out;
 }
 
+bool isConfigured(const conf::Settings &settings, const Interface &interface)
+{
+    const auto children = settings.childrenOf.find(interface.parent);
+    const bool isChild =
+        children != settings.childrenOf.end() && interface.pkey &&
+        std::ranges::find(children->second, *interface.pkey) != children->second.end();
+    const bool isBond = std::ranges::any_of(
+        settings.bonds, [&](const conf::Bond &bond) { return bond.name == interface.name(); });
+    return isChild || isBond || settings.modeFor(interface.name()) ||
+           settings.mtuFor(interface.name());
+}
+
 // What it asks for. A machine without one is set up by something else.
 void readConfiguration(const Request &request, Facts &facts)
 {
@@ -55,9 +67,12 @@ void readConfiguration(const Request &request, Facts &facts)
         facts.broken = request.configuration;
         return;
     }
-    facts.wantsHa = reading.settings.ha.has_value();
-    for (const auto &bond : reading.settings.bonds)
+    const auto &settings = reading.settings;
+    facts.wantsHa = settings.ha.has_value();
+    for (const auto &bond : settings.bonds)
         facts.wantBonds.push_back(bond.name);
+    for (auto &interface : facts.interfaces)
+        interface.isConfigured = isConfigured(settings, interface);
 }
 
 io::Result<void> readHost(const Request &request, const openib::Roots &roots, Facts &facts)
@@ -78,7 +93,6 @@ io::Result<void> readHost(const Request &request, const openib::Roots &roots, Fa
     facts.isOurs = build && !build->version.empty();
     facts.kernel = runningKernel();
     facts.processors = std::max(1U, std::thread::hardware_concurrency());
-    readConfiguration(request, facts);
     facts.wanted = request.interface;
     facts.tables = {{.family = "ipv4", .counters = {}}, {.family = "ipv6", .counters = {}}};
     if (!request.peer.empty())
@@ -137,6 +151,7 @@ io::Result<Facts> gather(const Request &request)
         return std::unexpected(done.error());
     if (const auto done = readInterfaces(*socket, roots, request.interface, facts); !done)
         return std::unexpected(done.error());
+    readConfiguration(request, facts);
     if (request.interface.empty() ? facts.interfaces.empty() : !facts.interface(request.interface))
         facts.elsewhere = findElsewhere(request.interface);
     readPorts(roots, facts);

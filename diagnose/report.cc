@@ -68,7 +68,7 @@ Json interfaceDocument(const Facts &facts, const Interface &interface)
             {"mode", modeOf(interface)},
             {"carrier", interface.link.isRunning()},
             {"master", interface.master},
-            {"managers", interface.managers}};
+            {"managers", facts.settersOf(interface)}};
 }
 
 template <typename T> Json orNull(const std::optional<T> &value)

@@ -23,20 +23,6 @@ bool isBelow(const Interface &interface)
     return interface.hasChildren || interface.isIn("bond") || interface.isIn("bridge");
 }
 
-// Whether ipoib-ha may have given its addresses to another interface
-bool isKeptByHa(const Facts &facts, const Interface &interface)
-{
-    if (!facts.state.haRunning)
-        return false;
-    if (!facts.state.haPairs)
-        return true;
-    // "ib0+ib1:ib2"
-    return std::ranges::any_of(*facts.state.haPairs, [&](std::string pair) {
-        std::ranges::replace(pair, '+', ':');
-        return (":" + pair + ":").find(":" + interface.name() + ":") != std::string::npos;
-    });
-}
-
 void noAddress(const Facts &facts, Findings &findings)
 {
     for (const auto &interface : facts.interfaces) {
@@ -44,7 +30,7 @@ void noAddress(const Facts &facts, Findings &findings)
             std::ranges::any_of(interface.addresses,
                                 [](const netlink::Address &address) { return !isNarrow(address); });
         if (!interface.link.isRunning() || hasAddress || isBelow(interface) ||
-            isKeptByHa(facts, interface))
+            facts.isOfHa(interface.name()).value_or(true)) // which may have given them away
             continue;
         findings.add(
             {.rule = "no-address",

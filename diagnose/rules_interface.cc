@@ -17,6 +17,14 @@ namespace
 
 constexpr std::uint8_t activeBackup = 1;
 
+std::string unmanagedCure(const Interface &interface)
+{
+    return fmt::format("leave it to one of them: \"Unmanaged=yes\" in a .network file of "
+                       "systemd-networkd, unmanaged-devices=interface-name:{0} for "
+                       "NetworkManager, no \"iface {0}\" for ifupdown",
+                       interface.name());
+}
+
 void managers(const Facts &facts, Findings &findings)
 {
     for (const auto &interface : facts.interfaces)
@@ -26,11 +34,15 @@ void managers(const Facts &facts, Findings &findings)
                           .what = fmt::format("{} manage it at the same time",
                                               fmt::join(interface.managers, " and ")),
                           .why = "each takes away what the other one sets",
-                          .cure = fmt::format("leave it to one of them: \"Unmanaged=yes\" in a "
-                                              ".network file of systemd-networkd, "
-                                              "unmanaged-devices=interface-name:{0} for "
-                                              "NetworkManager, no \"iface {0}\" for ifupdown",
-                                              interface.name())});
+                          .cure = unmanagedCure(interface)});
+        else if (!interface.managers.empty() && facts.isOfHa(interface.name()).value_or(false))
+            findings.add(
+                {.rule = "two-managers",
+                 .severity = Severity::note,
+                 .on = interface.name(),
+                 .what = fmt::format("{} manages it beside ipoib-ha", interface.managers.front()),
+                 .why = "it may take away addresses that ipoib-ha has moved",
+                 .cure = unmanagedCure(interface)});
 }
 
 void down(const Facts &facts, Findings &findings)

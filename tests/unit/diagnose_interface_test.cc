@@ -25,6 +25,24 @@ TEST(DiagnoseInterface, TwoManagers)
               "NetworkManager and systemd-networkd manage it at the same time");
 }
 
+TEST(DiagnoseInterface, WhatSetsItUp)
+{
+    World world;
+    using Setters = std::vector<std::string>;
+    EXPECT_EQ(world.facts.settersOf(world.ib0()), Setters{"systemd-networkd"});
+    world.ib0().managers.clear();
+    world.ib0().isConfigured = true;
+    world.ib0().master = "bond0";
+    world.ib0().masterKind = "bond";
+    world.facts.state.haRunning = true;
+    EXPECT_EQ(world.facts.settersOf(world.ib0()), (Setters{"openib", "bond0"}));
+    world.facts.state.haPairs = {"ib0+ib1"};
+    EXPECT_EQ(world.facts.settersOf(world.ib0()), (Setters{"openib", "ipoib-ha", "bond0"}));
+    EXPECT_EQ(world.found(), Found{}) << "openib and ipoib-ha leave each other what is theirs";
+    world.ib0().managers = {"NetworkManager"};
+    EXPECT_EQ(world.found(), Found{"note:two-managers ib0"});
+}
+
 TEST(DiagnoseInterface, Down)
 {
     World world;
@@ -183,6 +201,7 @@ TEST(DiagnoseInterface, AFirewallOfOneFamily)
 TEST(DiagnoseInterface, NoAddress)
 {
     World world;
+    world.ib0().managers.clear();
     world.ib0().addresses = {World::address(3, "fe80::1/64")};
     world.ib0().addresses[0].scope = RT_SCOPE_LINK;
     EXPECT_EQ(world.found(), Found{"note:no-address ib0"});
