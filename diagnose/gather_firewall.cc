@@ -126,13 +126,16 @@ std::string tableOf(const Json &object, const char *key)
 
 } // namespace
 
-std::vector<Drop> dropsIn(std::string_view json)
+std::optional<std::vector<Drop>> dropsIn(std::string_view json)
 {
     std::vector<Drop> drops;
     std::map<std::string, Chain> chains;
     std::set<std::string> dormant;
     const Json all = Json::parse(json, nullptr, false);
-    for (const auto &entry : member(all, "nftables")) {
+    const Json &entries = member(all, "nftables");
+    if (!entries.is_array())
+        return std::nullopt;
+    for (const auto &entry : entries) {
         if (const Json &table = member(entry, "table"); isDormant(table))
             dormant.insert(tableOf(table, "name"));
         if (const Json &chain = member(entry, "chain"); chain.is_object())
@@ -173,13 +176,15 @@ void readNftables(Facts &facts)
 {
     const io::RunOptions options{.most = longest, .patience = patience};
     const auto listed = io::runProgram({"nft", "-j", "list", "ruleset"}, options);
-    if (listed && listed->status == 0) {
-        facts.drops = dropsIn(listed->output);
-    } else {
-        const std::string why =
-            !listed ? listed.error().text() : io::failureOf("nft", *listed).context;
-        facts.unseen.push_back({"firewall", why});
-    }
+    const bool isListed = listed && listed->status == 0;
+    auto drops = isListed ? dropsIn(listed->output) : std::nullopt;
+    if (drops)
+        facts.drops = std::move(*drops);
+    else
+        facts.unseen.push_back(
+            {"firewall", isListed  ? "nft: its ruleset is no JSON, or longer than 16 MiB"
+                         : !listed ? listed.error().text()
+                                   : io::failureOf("nft", *listed).context});
 }
 
 } // namespace
@@ -196,13 +201,16 @@ void readFirewall(const openib::Roots &roots, Facts &facts)
         if (io::readLine(roots.proc + names).empty())
             continue;
         const auto saved = io::runProgram({fmt::format("{}-save", program)}, options);
-        if (saved && saved->status == 0)
+        const bool isSaved = saved && saved->status == 0;
+        // Behind what is cut off there may be a rule that lets something through.
+        if (isSaved && saved->output.size() < longest)
             std::ranges::copy(dropsInIptables(saved->output, program),
                               std::back_inserter(facts.drops));
         else
-            facts.unseen.push_back(
-                {fmt::format("rules of {}", program),
-                 !saved ? saved.error().text() : io::failureOf(program, *saved).context});
+            facts.unseen.push_back({fmt::format("rules of {}", program),
+                                    isSaved  ? "they are longer than 16 MiB"
+                                    : !saved ? saved.error().text()
+                                             : io::failureOf(program, *saved).context});
     }
 }
 

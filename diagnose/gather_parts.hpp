@@ -30,8 +30,8 @@ void sampleCounters(const openib::Roots &roots, Sample sample, Facts &facts);
 
 void readFirewall(const openib::Roots &roots, Facts &facts);
 // The drops in what `nft -j list ruleset` prints: rules that drop all that an interface sends or
-// receives, or all of one address.
-[[nodiscard]] std::vector<Drop> dropsIn(std::string_view json);
+// receives, or all of one address. nullopt: it is no ruleset, or not all of it.
+[[nodiscard]] std::optional<std::vector<Drop>> dropsIn(std::string_view json);
 
 // Likewise in what `iptables-legacy-save` prints. @program: "iptables-legacy"
 [[nodiscard]] std::vector<Drop> dropsInIptables(std::string_view text, const std::string &program);

@@ -12,6 +12,11 @@ namespace openipoib::diagnose
 namespace
 {
 
+std::vector<Drop> dropsOf(const std::string &json)
+{
+    return dropsIn(json).value();
+}
+
 // A table with a chain at a hook, and these rules
 std::string ruleset(const std::string &rules)
 {
@@ -41,24 +46,24 @@ const std::string counted = R"({"counter": {"packets": 0, "bytes": 0}})";
 
 TEST(DiagnoseFirewall, RulesThatDropAll)
 {
-    auto drops = dropsIn(ruleset(rule(byInterface + "," + counted + R"(,{"drop": null})")));
+    auto drops = dropsOf(ruleset(rule(byInterface + "," + counted + R"(,{"drop": null})")));
     ASSERT_EQ(drops.size(), 1u);
     EXPECT_EQ(drops[0].interface, "ib0");
     EXPECT_EQ(drops[0].chain, "inet t in");
-    drops = dropsIn(ruleset(rule(byAddress + R"(,{"reject": {"type": "tcp reset"}})")));
+    drops = dropsOf(ruleset(rule(byAddress + R"(,{"reject": {"type": "tcp reset"}})")));
     ASSERT_EQ(drops.size(), 1u);
     EXPECT_EQ(drops[0].address, "10.0.0.2");
-    EXPECT_EQ(dropsIn(ruleset(rule(R"({"drop": null})"))).size(), 1u);
+    EXPECT_EQ(dropsOf(ruleset(rule(R"({"drop": null})"))).size(), 1u);
 }
 
 TEST(DiagnoseFirewall, RulesThatDropSome)
 {
-    EXPECT_TRUE(dropsIn(ruleset("")).empty());
-    EXPECT_TRUE(dropsIn(ruleset(rule(byPort + R"(,{"drop": null})"))).empty());
-    EXPECT_TRUE(dropsIn(ruleset(rule(byInterface + R"(,{"accept": null})"))).empty());
-    EXPECT_TRUE(dropsIn(ruleset(rule(R"({"drop": null})", "loose"))).empty());
+    EXPECT_TRUE(dropsOf(ruleset("")).empty());
+    EXPECT_TRUE(dropsOf(ruleset(rule(byPort + R"(,{"drop": null})"))).empty());
+    EXPECT_TRUE(dropsOf(ruleset(rule(byInterface + R"(,{"accept": null})"))).empty());
+    EXPECT_TRUE(dropsOf(ruleset(rule(R"({"drop": null})", "loose"))).empty());
     EXPECT_TRUE(
-        dropsIn(ruleset(rule(byPort + R"(,{"accept": null})") + rule(R"({"drop": null})"))).empty())
+        dropsOf(ruleset(rule(byPort + R"(,{"accept": null})") + rule(R"({"drop": null})"))).empty())
         << "what is wanted is let through before";
 }
 
@@ -76,7 +81,7 @@ TEST(DiagnoseFirewall, ChainsOfADevice)
     const auto in = [&](const std::string &more) {
         std::string text = chain(more) + all + "]}";
         text.replace(text.find(R"("family": "inet")"), 16, R"("family": "netdev")");
-        return dropsIn(text);
+        return dropsOf(text);
     };
     const auto drops = in(R"("hook": "ingress", "dev": "eth0")");
     ASSERT_EQ(drops.size(), 1u);
@@ -87,17 +92,17 @@ TEST(DiagnoseFirewall, ChainsOfADevice)
 
 TEST(DiagnoseFirewall, Policies)
 {
-    const auto drops = dropsIn(chain(R"("hook": "input", "policy": "drop")") + "]}");
+    const auto drops = dropsOf(chain(R"("hook": "input", "policy": "drop")") + "]}");
     ASSERT_EQ(drops.size(), 1u);
     EXPECT_TRUE(drops[0].isPolicy);
-    EXPECT_TRUE(dropsIn(chain(R"("hook": "input", "policy": "accept")") + "]}").empty());
-    EXPECT_TRUE(dropsIn(chain(R"("hook": "forward", "policy": "drop")") + "]}").empty());
+    EXPECT_TRUE(dropsOf(chain(R"("hook": "input", "policy": "accept")") + "]}").empty());
+    EXPECT_TRUE(dropsOf(chain(R"("hook": "forward", "policy": "drop")") + "]}").empty());
 }
 
 TEST(DiagnoseFirewall, OfWhichFamily)
 {
     const auto in = [](const std::string &family, const std::string &table = "") {
-        return dropsIn(R"({"nftables": [{"table": {"family": ")" + family + R"(", "name": "t")" +
+        return dropsOf(R"({"nftables": [{"table": {"family": ")" + family + R"(", "name": "t")" +
                        table + R"(}}, {"chain": {"family": ")" + family +
                        R"(", "table": "t", "name": "x", "type": "filter", "hook": "input",
                           "policy": "drop"}}]})");
@@ -149,9 +154,14 @@ TEST(DiagnoseFirewall, RulesOfIptables)
 
 TEST(DiagnoseFirewall, WhatIsNoRuleset)
 {
-    for (const auto *text : {"", "{", "[]", "3", R"({"nftables": 3})", R"({"nftables": [3, null]})",
-                             R"({"nftables": [{"rule": {"expr": [3]}}]})"})
-        EXPECT_TRUE(dropsIn(text).empty()) << text;
+    for (const auto *text : {"", "{", "[]", "3", R"({"nftables": 3})"})
+        EXPECT_FALSE(dropsIn(text)) << text;
+    for (const auto *text :
+         {R"({"nftables": [3, null]})", R"({"nftables": [{"rule": {"expr": [3]}}]})"})
+        EXPECT_EQ(dropsIn(text)->size(), 0u) << text;
+    const std::string whole = ruleset(rule(R"({"drop": null})"));
+    EXPECT_FALSE(dropsIn(std::string_view(whole).substr(0, whole.size() / 2)))
+        << "the rest was cut off";
 }
 
 } // namespace
