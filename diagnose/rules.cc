@@ -11,8 +11,8 @@ std::vector<Finding> diagnose(const Facts &facts)
     Findings findings;
     for (const auto rules : {hostRules(), portRules(), subnetRules(), interfaceRules(),
                              groupRules(), addressRules(), peerRules(), performanceRules()})
-        for (const auto &rule : rules)
-            rule.look(facts, findings);
+        for (const Rule rule : rules)
+            rule(facts, findings);
     auto all = findings.all();
     std::ranges::stable_partition(
         all, [](const Finding &one) { return one.severity == Severity::wrong; });

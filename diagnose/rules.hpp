@@ -8,16 +8,13 @@
 #include "diagnose/finding.hpp"
 
 #include <span>
-#include <string_view>
+#include <vector>
 
 namespace openipoib::diagnose
 {
 
-struct Rule {
-    std::string_view name;
-    // Adds what it finds to what others have found before it.
-    void (*look)(const Facts &, Findings &);
-};
+// Adds what it finds to what others have found before it.
+using Rule = void (*)(const Facts &, Findings &);
 
 // Each file's, in the order in which they are looked at.
 [[nodiscard]] std::span<const Rule> hostRules();

@@ -262,17 +262,17 @@ void rdmaCm(const Facts &facts, Findings &findings)
         }
 }
 
-constexpr std::array rules{
-    Rule{"no-address", noAddress},
-    Rule{"address-elsewhere", addressElsewhere},
-    Rule{"arp-flux", arpFlux},
-    Rule{"address-failed", addressFailed},
-    Rule{"address-duplicate", addressAnswered},
-    Rule{"neighbour-limit", neighbourLimit},
-    Rule{"neighbour-room", neighbourRoom},
-    Rule{"vrf", vrf},
-    Rule{"rdma-cm", rdmaCm},
-};
+constexpr auto rules = std::to_array<Rule>({
+    noAddress,
+    addressElsewhere,
+    arpFlux,
+    addressFailed,
+    addressAnswered,
+    neighbourLimit,
+    neighbourRoom,
+    vrf,
+    rdmaCm,
+});
 
 } // namespace
 

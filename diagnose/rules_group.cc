@@ -205,17 +205,17 @@ void mtuBelowGroup(const Facts &facts, Findings &findings)
     }
 }
 
-constexpr std::array rules{
-    Rule{"group-missing", groupMissing},
-    Rule{"group-rate", groupRate},
-    Rule{"group-mtu", groupMtu},
-    Rule{"group-lane", groupLane},
-    Rule{"group-key", groupKey},
-    Rule{"key-violations", keyViolations},
-    Rule{"no-carrier", noCarrier},
-    Rule{"group-ipv6", groupIpv6},
-    Rule{"mtu-below-group", mtuBelowGroup},
-};
+constexpr auto rules = std::to_array<Rule>({
+    groupMissing,
+    groupRate,
+    groupMtu,
+    groupLane,
+    groupKey,
+    keyViolations,
+    noCarrier,
+    groupIpv6,
+    mtuBelowGroup,
+});
 
 } // namespace
 

@@ -172,15 +172,15 @@ void portWithoutInterface(const Facts &facts, Findings &findings)
                              : fmt::format("ip netns exec {} openib diagnose", facts.elsewhere)});
 }
 
-constexpr std::array rules{
-    Rule{"adapter-driver", adapterDriver},
-    Rule{"link-layer", linkLayer},
-    Rule{"driver-missing", driverMissing},
-    Rule{"driver-stale", driverStale},
-    Rule{"configuration", configuration},
-    Rule{"interface-missing", interfaceMissing},
-    Rule{"port-without-interface", portWithoutInterface},
-};
+constexpr auto rules = std::to_array<Rule>({
+    adapterDriver,
+    linkLayer,
+    driverMissing,
+    driverStale,
+    configuration,
+    interfaceMissing,
+    portWithoutInterface,
+});
 
 } // namespace
 

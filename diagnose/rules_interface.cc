@@ -243,11 +243,15 @@ void firewall(const Facts &facts, Findings &findings)
         }
 }
 
-constexpr std::array rules{
-    Rule{"two-managers", managers}, Rule{"down", down},     Rule{"ha-dead", highAvailability},
-    Rule{"bond-mode", bondMode},    Rule{"stalls", stalls}, Rule{"packets-dropped", drops},
-    Rule{"firewall", firewall},
-};
+constexpr auto rules = std::to_array<Rule>({
+    managers,
+    down,
+    highAvailability,
+    bondMode,
+    stalls,
+    drops,
+    firewall,
+});
 
 } // namespace
 

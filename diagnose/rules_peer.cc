@@ -271,11 +271,11 @@ void peerMtu(const Facts &facts, Findings &findings)
                                       interface->name())});
 }
 
-constexpr std::array rules{
-    Rule{"connection-refused", connectionRefused},
-    Rule{"peer", peerFails},
-    Rule{"peer-mtu", peerMtu},
-};
+constexpr auto rules = std::to_array<Rule>({
+    connectionRefused,
+    peerFails,
+    peerMtu,
+});
 
 } // namespace
 

@@ -124,12 +124,12 @@ void offloads(const Facts &facts, Findings &findings)
     }
 }
 
-constexpr std::array rules{
-    Rule{"accelerated", accelerated},
-    Rule{"queues", queues},
-    Rule{"interrupts", interrupts},
-    Rule{"offloads", offloads},
-};
+constexpr auto rules = std::to_array<Rule>({
+    accelerated,
+    queues,
+    interrupts,
+    offloads,
+});
 
 } // namespace
 

@@ -167,11 +167,14 @@ void linkDiscards(const Facts &facts, Findings &findings)
                                   "and for a host that does not take what it gets"});
 }
 
-constexpr std::array rules{
-    Rule{"port-physical", portPhysical}, Rule{"management-key", managementKey},
-    Rule{"port-state", portState},       Rule{"link-degraded", linkDegraded},
-    Rule{"link-errors", linkErrors},     Rule{"link-discards", linkDiscards},
-};
+constexpr auto rules = std::to_array<Rule>({
+    portPhysical,
+    managementKey,
+    portState,
+    linkDegraded,
+    linkErrors,
+    linkDiscards,
+});
 
 } // namespace
 

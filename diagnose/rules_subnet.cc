@@ -198,16 +198,16 @@ void partitionViolations(const Facts &facts, Findings &findings)
                              "(smpquery pkeys), and the subnet manager's partitions"});
 }
 
-constexpr std::array rules{
-    Rule{"manager-missing", managerMissing},
-    Rule{"lid-conflict", lidConflict},
-    Rule{"manager-silent", managerSilent},
-    Rule{"subnet-prefix", subnetPrefix},
-    Rule{"partition-missing", partitionMissing},
-    Rule{"partition-limited", partitionLimited},
-    Rule{"partition-violations", partitionViolations},
-    Rule{"neighbour-prefix", neighbourPrefix},
-};
+constexpr auto rules = std::to_array<Rule>({
+    managerMissing,
+    lidConflict,
+    managerSilent,
+    subnetPrefix,
+    partitionMissing,
+    partitionLimited,
+    partitionViolations,
+    neighbourPrefix,
+});
 
 } // namespace
 
