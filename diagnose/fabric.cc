@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include "diagnose/fabric.hpp"
 
+#include "diagnose/hardware.hpp"
 #include "diagnose/text.hpp"
 #include "ib/fields.hpp"
 #include "ib/lrh.hpp"
@@ -324,15 +325,14 @@ void Fabric::askGroupsAgain(Leg &leg, const Port &port, Facts &facts)
 
 void Fabric::askPath(Facts &facts)
 {
-    constexpr std::size_t gidAt = 4;
     Peer &peer = *facts.peer;
     const Interface *interface = facts.interface(peer.interface);
     const Port *port = interface ? facts.portOf(*interface) : nullptr;
-    if (!port || !peer.neighbour || peer.neighbour->hardware.size() != 20 ||
-        port->manager.administration.reply != Reply::answered)
+    const io::View there = peer.neighbour ? gidOf(peer.neighbour->hardware) : io::View();
+    if (!port || there.empty() || port->manager.administration.reply != Reply::answered)
         return;
     ib::PathRecord wanted{.pkey = interface->partition()};
-    std::ranges::copy(io::View(peer.neighbour->hardware).subspan(gidAt), wanted.dgid.begin());
+    std::ranges::copy(there, wanted.dgid.begin());
     std::ranges::copy(interface->link.gid(), wanted.sgid.begin());
     for (auto &leg : legs_) {
         if (&facts.ports[leg.index] != port)

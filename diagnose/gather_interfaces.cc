@@ -3,6 +3,7 @@
 #include "conf/openib/linux_state.hpp"
 #include "diagnose/gather.hpp"
 #include "diagnose/gather_parts.hpp"
+#include "diagnose/hardware.hpp"
 #include "diagnose/text.hpp"
 #include "io/file.hpp"
 #include "io/unique_fd.hpp"
@@ -27,8 +28,6 @@ namespace
 
 using netlink::Link;
 
-constexpr std::size_t guidBytes = 8;
-
 // The subnet prefix in its hardware address may be an old one: a port is known by its GUID.
 void findPort(const openib::State &state, Interface &interface)
 {
@@ -36,7 +35,7 @@ void findPort(const openib::State &state, Interface &interface)
     if (gid.size() != sizeof(ib::Gid))
         return;
     std::string guid;
-    for (const auto byte : io::View(gid).last(guidBytes))
+    for (const auto byte : io::View(gid).subspan(prefixBytes))
         guid += fmt::format("{:02x}", byte);
     for (const auto &hca : state.hcas)
         for (const auto &port : hca.ports)

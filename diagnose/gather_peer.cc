@@ -2,6 +2,7 @@
 // Packets to a peer, and RDMA CM.
 #include "diagnose/gather.hpp"
 #include "diagnose/gather_parts.hpp"
+#include "diagnose/hardware.hpp"
 #include "diagnose/rdma_cm.hpp"
 #include "diagnose/text.hpp"
 #include "io/file.hpp"
@@ -29,7 +30,6 @@ namespace
 constexpr std::size_t icmpBytes = 8;
 constexpr std::size_t ipv4Bytes = 20;
 constexpr std::size_t ipv6Bytes = 40;
-constexpr std::size_t gidAt = 4; // in a hardware address
 constexpr std::chrono::milliseconds cmPatience{1000};
 constexpr std::chrono::seconds pingPatience{5};
 
@@ -113,12 +113,12 @@ void askConnectionManager(const Interface &interface, io::View address, Peer &pe
 
 void readConnection(const openib::Roots &roots, const Interface &interface, Peer &peer)
 {
-    if (!peer.neighbour || peer.neighbour->hardware.size() <= gidAt)
+    const io::View gid = peer.neighbour ? gidOf(peer.neighbour->hardware) : io::View();
+    if (gid.empty())
         return;
     const auto text = io::readFile(
         fmt::format("{}/kernel/debug/ipoib/{}_connections", roots.sys, interface.name()));
-    peer.connection =
-        connectionIn(text.value_or(""), io::View(peer.neighbour->hardware).subspan(gidAt));
+    peer.connection = connectionIn(text.value_or(""), gid);
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 #include "diagnose/walk.hpp"
 
 #include "diagnose/gather.hpp"
+#include "diagnose/hardware.hpp"
 #include "diagnose/rules.hpp"
 #include "diagnose/text.hpp"
 
@@ -17,10 +18,6 @@ namespace openipoib::diagnose
 
 namespace
 {
-
-constexpr std::size_t hardwareBytes = 20;
-constexpr std::size_t gidAt = 4;
-constexpr std::uint8_t takesConnections = 0x80;
 
 Step route(const Facts &facts, const Peer &peer)
 {
@@ -71,14 +68,13 @@ Step hardware(const Facts &facts, const Peer &peer)
         return step;
     const io::View address = peer.neighbour->hardware;
     const Interface *interface = facts.interface(peer.interface);
-    if (address.size() != hardwareBytes) {
+    const io::View gid = gidOf(address);
+    if (gid.empty()) {
         step.fails("its hardware address is none of IPoIB", "ip neigh del, and see who has set it");
         return step;
     }
-    const io::View gid = address.subspan(gidAt);
     const io::Bytes own = interface ? interface->link.gid() : io::Bytes{};
-    constexpr std::size_t prefixBytes = 8;
-    if (!own.empty() && !std::equal(own.begin(), own.begin() + prefixBytes, gid.begin()))
+    if (!isSamePrefix(own, gid))
         step.fails(fmt::format("its GID {} has another subnet prefix than ours", gidText(gid)),
                    "ip neigh flush; one subnet_prefix for all subnet managers");
     else
@@ -117,8 +113,7 @@ Step path(const Facts &facts, const Peer &peer)
 
 bool takesConnectionsOf(const Peer &peer)
 {
-    return peer.neighbour && !peer.neighbour->hardware.empty() &&
-           (peer.neighbour->hardware.front() & takesConnections);
+    return peer.neighbour && takesConnections(peer.neighbour->hardware);
 }
 
 // As our driver calls the states in which packets go as datagrams

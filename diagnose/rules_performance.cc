@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 // What works, and could be faster. Notes only.
+#include "diagnose/hardware.hpp"
 #include "diagnose/rules.hpp"
 
 #include <fmt/format.h>
@@ -18,11 +19,9 @@ namespace
 // hardware address.
 void accelerated(const Facts &facts, Findings &findings)
 {
-    constexpr std::uint8_t takesConnections = 0x80;
     for (const auto &interface : facts.interfaces) {
         const auto &address = interface.link.address;
-        if (!facts.isOurs || address.empty() || (address.front() & takesConnections) ||
-            !interface.connected)
+        if (!facts.isOurs || address.empty() || takesConnections(address) || !interface.connected)
             continue;
         findings.add({.rule = "accelerated",
                       .severity = Severity::note,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 // The subnet manager, and the partitions that a port is in.
+#include "diagnose/hardware.hpp"
 #include "diagnose/rules.hpp"
 #include "diagnose/text.hpp"
 
@@ -83,13 +84,6 @@ void lidConflict(const Facts &facts, Findings &findings)
     }
 }
 
-bool isSamePrefix(io::View one, io::View other)
-{
-    constexpr std::size_t prefixBytes = 8;
-    return one.size() != sizeof(ib::Gid) || other.size() != sizeof(ib::Gid) ||
-           std::ranges::equal(one.first(prefixBytes), other.first(prefixBytes));
-}
-
 // The subnet prefix has changed, and somebody still has the old one.
 void subnetPrefix(const Facts &facts, Findings &findings)
 {
@@ -111,15 +105,14 @@ void subnetPrefix(const Facts &facts, Findings &findings)
 
 void neighbourPrefix(const Facts &facts, Findings &findings)
 {
-    constexpr std::size_t gidAt = 4;
     for (const auto &neighbour : facts.neighbours) {
         const auto interface = std::ranges::find_if(facts.interfaces, [&](const Interface &one) {
             return one.link.index == neighbour.index;
         });
-        if (interface == facts.interfaces.end() || neighbour.hardware.size() != 20 ||
+        const io::View gid = gidOf(neighbour.hardware);
+        if (interface == facts.interfaces.end() || gid.empty() ||
             (neighbour.state & (NUD_NOARP | NUD_FAILED)))
             continue;
-        const io::View gid = io::View(neighbour.hardware).subspan(gidAt);
         const io::Bytes own = interface->link.gid();
         if (isSamePrefix(own, gid) || findings.has("neighbour-prefix", interface->name()))
             continue;

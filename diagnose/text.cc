@@ -2,6 +2,7 @@
 #include "diagnose/text.hpp"
 
 #include "conf/diagnostic.hpp"
+#include "diagnose/hardware.hpp"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -30,8 +31,7 @@ std::string gidText(io::View gid)
 
 std::uint64_t guidOf(io::View gid)
 {
-    constexpr std::size_t guidAt = 8;
-    return gid.size() == sizeof(in6_addr) ? io::read<8>(gid, guidAt) : 0;
+    return gid.size() == sizeof(ib::Gid) ? io::read<8>(gid, prefixBytes) : 0;
 }
 
 io::Bytes gidIn(const std::string &text)
