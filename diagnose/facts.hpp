@@ -160,6 +160,9 @@ struct Interface {
 
     [[nodiscard]] const std::string &name() const { return link.name; }
     [[nodiscard]] bool isIn(std::string_view kind) const { return masterKind == kind; }
+    // One of IPoIB interfaces, with the address of one of them; what is said of them need not be
+    // said of it.
+    [[nodiscard]] bool isBond() const { return link.kind == "bond"; }
     // The MGID of its broadcast group; nullopt: its broadcast address is none of IPoIB
     [[nodiscard]] std::optional<ib::Gid> mgid() const;
     // Its P_Key, of a bond that of its broadcast group

@@ -16,11 +16,13 @@ namespace openipoib::diagnose
 namespace
 {
 
-// An interface whose port can be in a group, as far as is known before groups are looked at.
+// An interface whose port can be in a group, as far as is known before groups are looked at. A bond
+// joins by its slaves.
 const Port *joiningPort(const Facts &facts, const Interface &interface, const Findings &findings)
 {
     const Port *port = facts.portOf(interface);
-    return port && port->isActive() && !findings.has("partition-missing", interface.name())
+    return port && port->isActive() && !interface.isBond() &&
+                   !findings.has("partition-missing", interface.name())
                ? port
                : nullptr;
 }
@@ -91,7 +93,7 @@ void groupKey(const Facts &facts, Findings &findings)
     for (const auto &interface : facts.interfaces) {
         const auto &broadcast = interface.broadcast.record;
         const auto &allNodes = interface.allNodes.record;
-        if (!broadcast || !allNodes || broadcast->qkey == allNodes->qkey)
+        if (interface.isBond() || !broadcast || !allNodes || broadcast->qkey == allNodes->qkey)
             continue;
         findings.add({.rule = "group-key",
                       .on = interface.name(),
@@ -190,7 +192,8 @@ void mtuBelowGroup(const Facts &facts, Findings &findings)
 {
     for (const auto &interface : facts.interfaces) {
         const auto &record = interface.broadcast.record;
-        if (!record || interface.connected.value_or(false) || !interface.link.isRunning())
+        if (!record || interface.isBond() || interface.connected.value_or(false) ||
+            !interface.link.isRunning())
             continue;
         const unsigned most = ipMtuOf(record->mtu);
         if (interface.link.mtu >= most)

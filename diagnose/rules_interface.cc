@@ -164,7 +164,7 @@ void drops(const Facts &facts, Findings &findings)
     for (const auto &interface : facts.interfaces)
         for (const auto name : names) {
             const auto by = interface.statistics.grown(name);
-            if (by < worthwhile ||
+            if (by < worthwhile || interface.isBond() ||
                 findings.isExplained(interface.name(),
                                      {"subnet-prefix", "partition-missing", "partition-limited",
                                       "down", "stalls", "packets-dropped"}))

@@ -43,7 +43,7 @@ void queues(const Facts &facts, Findings &findings)
         // A queue without a completion vector of its own is no gain.
         if (port && port->vectors)
             could = std::min(could, *port->vectors);
-        if (!facts.isOurs || !interface.queues || *interface.queues >= could)
+        if (!facts.isOurs || interface.isBond() || !interface.queues || *interface.queues >= could)
             continue;
         findings.add({.rule = "queues",
                       .severity = Severity::note,
@@ -111,7 +111,7 @@ void offloads(const Facts &facts, Findings &findings)
                 std::ranges::find(worthwhile, feature.name) != worthwhile.end())
                 off.push_back(feature.name);
         // Connections cut no segments, and have checksums of their own.
-        if (off.empty() || interface.connected.value_or(false))
+        if (off.empty() || interface.isBond() || interface.connected.value_or(false))
             continue;
         findings.add(
             {.rule = "offloads",

@@ -90,7 +90,7 @@ void subnetPrefix(const Facts &facts, Findings &findings)
     for (const auto &interface : facts.interfaces) {
         const Port *port = facts.portOf(interface);
         const io::Bytes own = interface.link.gid();
-        if (port && !isSamePrefix(own, gidIn(port->shown.gid)))
+        if (port && !interface.isBond() && !isSamePrefix(own, gidIn(port->shown.gid)))
             findings.add(
                 {.rule = "subnet-prefix",
                  .on = interface.name(),

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <linux/if_addr.h>
 
-#include <algorithm>
+#include <utility>
 
 namespace openipoib::diagnose
 {
@@ -93,6 +93,34 @@ TEST(DiagnoseInterface, Bonds)
     EXPECT_EQ(world.found(), Found{"bond-inactive bond0"});
     world.facts.bonds["bond0"].active = 3;
     EXPECT_EQ(world.found(), Found{});
+}
+
+// A bond is an IPoIB interface, too, with the hardware address of its active slave.
+TEST(DiagnoseInterface, WhatIsWrongWithASlaveIsNotSaidOfItsBond)
+{
+    World world;
+    Interface bond = World::interface(5, "bond0", 1);
+    bond.link.kind = "bond";
+    bond.pkey.reset();
+    bond.connected.reset();
+    bond.addresses = std::exchange(world.ib0().addresses, {});
+    bond.queues = 1;
+    world.ib0().master = "bond0";
+    world.ib0().masterKind = "bond";
+    world.facts.interfaces.push_back(bond);
+    world.facts.bonds["bond0"] = {};
+    world.facts.bonds["bond0"].mode = 1;
+    world.facts.bonds["bond0"].miimon = 100;
+    world.facts.bonds["bond0"].active = 3;
+    EXPECT_EQ(world.found(), Found{});
+    for (auto &interface : world.facts.interfaces) {
+        interface.link.flags = IFF_UP;
+        interface.broadcast.record->rate = 16;
+    }
+    EXPECT_EQ(world.found(), Found{"group-rate ib0"});
+    for (auto &interface : world.facts.interfaces)
+        interface.broadcast.record->rate = 3;
+    EXPECT_EQ(world.found(), Found{"no-carrier ib0"});
 }
 
 TEST(DiagnoseInterface, Stalls)
