@@ -118,7 +118,7 @@ void offloads(const Facts &facts, Findings &findings)
              .severity = Severity::note,
              .on = interface.name(),
              .what = fmt::format("these offloads are off: {}", fmt::join(off, ", ")),
-             .why = "somebody has switched them off; the processor does that work",
+             .why = "the adapter could do that work, and the processor does it",
              .cure = fmt::format("ethtool -K {} {} on", interface.name(), fmt::join(off, " on "))});
     }
 }
