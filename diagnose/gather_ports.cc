@@ -69,7 +69,8 @@ void askVerbs(ibv_context *context, Port &port, Sample sample)
     ibv_port_attr attributes{};
     if (ibv_query_port(context, static_cast<std::uint8_t>(port.shown.number), &attributes))
         return;
-    port.mtu = mtuOf(static_cast<std::uint8_t>(attributes.active_mtu));
+    if (const auto mtu = mtuOf(static_cast<std::uint8_t>(attributes.active_mtu)); mtu > 0)
+        port.mtu = mtu;
     port.needsGrh = (attributes.flags & IBV_QPF_GRH_REQUIRED) != 0;
     port.vectors = static_cast<unsigned>(std::max(context->num_comp_vectors, 0));
     auto &into = port.counters.at(sample);

@@ -69,7 +69,7 @@ void groupMtu(const Facts &facts, Findings &findings)
 {
     for (const auto &interface : facts.interfaces) {
         const Port *port = joiningPort(facts, interface, findings);
-        if (!port || !port->mtu || !interface.broadcast.record)
+        if (!port || port->mtu.value_or(0) == 0 || !interface.broadcast.record)
             continue;
         const unsigned group = mtuOf(interface.broadcast.record->mtu);
         if (group <= *port->mtu)

@@ -387,6 +387,8 @@ TEST(DiagnoseRules, AGroupWithLongerPacketsThanThePort)
     EXPECT_EQ(world.found(), Found{"group-mtu ib0"});
     world.ib0().broadcast.record->mtu = 4;
     EXPECT_EQ(world.found(), Found{"no-carrier ib0"});
+    world.first().mtu = 0;
+    EXPECT_EQ(world.found(), Found{"no-carrier ib0"}) << "it has no MTU, as far as is known";
 }
 
 TEST(DiagnoseRules, AServiceLevelWithoutALane)
