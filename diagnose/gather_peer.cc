@@ -113,11 +113,12 @@ void askConnectionManager(const Interface &interface, io::View address, Peer &pe
 
 void readConnection(const openib::Roots &roots, const Interface &interface, Peer &peer)
 {
+    constexpr std::size_t longest = 64 << 20; // of a few hundred octets for each peer
     const io::View gid = peer.neighbour ? gidOf(peer.neighbour->hardware) : io::View();
     if (gid.empty())
         return;
     const auto text = io::readFile(
-        fmt::format("{}/kernel/debug/ipoib/{}_connections", roots.sys, interface.name()));
+        fmt::format("{}/kernel/debug/ipoib/{}_connections", roots.sys, interface.name()), longest);
     peer.connection = connectionIn(text.value_or(""), gid);
 }
 
