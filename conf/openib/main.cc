@@ -82,8 +82,10 @@ void describe(CLI::App &app, openib::Options &options, Command &command)
         ->add_option("WHAT", command.argument)
         ->required()
         ->check(CLI::IsMember({"boot", "ipoib", "stop"}));
-    app.footer("Exit status: 0 done, 1 usage, 2 done in part or not as configured, 3 not started,\n"
-               "4 not root, 5 a module failed, 6 the configuration file is broken, 7 refused.");
+    app.footer(
+        "Exit status: 0 done, or nothing is wrong; 1 usage; 2 done in part, not as configured, or\n"
+        "something is wrong; 3 not started, or nothing to look at; 4 not root; 5 a module failed;\n"
+        "6 the configuration file is broken; 7 refused.");
 }
 
 bool isAllowed(const Command &command, const openib::Options &options)
@@ -128,7 +130,7 @@ Exit diagnoseMachine(const Command &command, const openib::Options &options)
                                          .environment = environment()});
     if (!facts) {
         std::cerr << "openib: " << facts.error().text() << '\n';
-        return Exit::usage;
+        return Exit::degraded;
     }
     const auto findings = diagnose::diagnose(*facts);
     const auto document = diagnose::documentOf(*facts, findings);
@@ -181,5 +183,5 @@ try {
     return static_cast<int>(execute(command, options));
 } catch (const std::exception &error) {
     std::cerr << "openib: " << error.what() << '\n';
-    return static_cast<int>(Exit::usage);
+    return static_cast<int>(Exit::degraded);
 }
