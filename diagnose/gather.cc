@@ -75,7 +75,7 @@ void readConfiguration(const Request &request, Facts &facts)
         interface.isConfigured = isConfigured(settings, interface);
 }
 
-io::Result<void> readHost(const Request &request, const openib::Roots &roots, Facts &facts)
+io::Result<void> readHost(const Request &request, Facts &facts)
 {
     auto system = openib::LinuxSystem::open(request.configuration);
     if (!system)
@@ -88,9 +88,8 @@ io::Result<void> readHost(const Request &request, const openib::Roots &roots, Fa
         facts.unseen.push_back({"ipoib-ha", facts.state.haWrong});
     facts.haProcess = openib::haProcess({});
     facts.stale = system->stale();
-    const auto build = openib::readBuild(roots, "ib_ipoib");
-    // The kernel's own has no version.
-    facts.isOurs = build && !build->version.empty();
+    // No other ib_ipoib has that parameter. A version others have, too, that of OFED for example.
+    facts.isOurs = facts.state.ownQueues.has_value();
     facts.kernel = runningKernel();
     facts.processors = std::max(1U, std::thread::hardware_concurrency());
     facts.wanted = request.interface;
@@ -147,7 +146,7 @@ io::Result<Facts> gather(const Request &request)
     if (!socket)
         return std::unexpected(socket.error());
     Facts facts;
-    if (const auto done = readHost(request, roots, facts); !done)
+    if (const auto done = readHost(request, facts); !done)
         return std::unexpected(done.error());
     if (const auto done = readInterfaces(*socket, roots, request.interface, facts); !done)
         return std::unexpected(done.error());
