@@ -77,8 +77,12 @@ void sib_xmit_path(struct sib_port *port, const struct sib_av *av, struct sib_pk
 
 	pkt->sl = av->sl;
 	pkt->dlid = av->dlid;
-	pkt->slid = lid ? lid | (av->path_bits & ((1 << READ_ONCE(port->sma.lmc)) - 1)) :
-			  SIB_LID_PERMISSIVE;
+	/*
+	 * A directed-route SMP comes from the permissive LID (IBA 14.2.2.2): it is answered on the
+	 * way that it came, also by a port that has been given the LID of this one.
+	 */
+	pkt->slid = !lid || av->dlid == SIB_LID_PERMISSIVE ? SIB_LID_PERMISSIVE :
+		    lid | (av->path_bits & ((1 << READ_ONCE(port->sma.lmc)) - 1));
 	pkt->grh = av->grh;
 	if (!av->grh)
 		return;

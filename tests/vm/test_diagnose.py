@@ -198,10 +198,15 @@ def management_key(lab):
 
 @contextlib.contextmanager
 def lid_of_another(lab):
+    """The subnet manager, which would mend it, hears of nothing."""
     with adapter_again(lab):
         lid = int(lab.read("h1", "/sys/class/infiniband/sib0/ports/1/lid"), 16)
-        lab.run("h2", "ibportstate", "-C", "sib0", "-D", "0", "1", "lid", lid)
-        yield
+        lab.run("h1", "pkill", "-STOP", "opensm")
+        try:
+            lab.run("h2", "ibportstate", "-C", "sib0", "-D", "0", "1", "lid", lid)
+            yield
+        finally:
+            lab.run("h1", "pkill", "-CONT", "opensm")
 
 
 @contextlib.contextmanager
