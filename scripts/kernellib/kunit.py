@@ -23,6 +23,8 @@ from checklib import junit  # noqa: E402
 from . import build, coverage, emulator, ktap, uml  # noqa: E402
 
 SCRIPT = build.TOP / "tests/kernel/kunit.sh"
+SUITES = build.TOP / "tests/kunit"
+MODULE = re.compile(r"^obj-m \+= (\w+)\.o$", re.MULTILINE)
 MARK = re.compile(r"openipoib-kunit: (begin|end|cannot load) (\S+)")
 LIMIT_SECONDS = 600
 EMULATED_SECONDS = 3600
@@ -37,10 +39,25 @@ PLANTED = {
 }
 
 
-def compile_suites(tree: Path, mirror: Path, folder: str, covered: bool) -> list[Path]:
-    """Build the modules of a folder below tests/kunit; their files."""
-    return uml.compile_modules(tree, mirror / "tests/kunit" / folder,
-                               *(("COVERAGE=1",) if covered else ()))
+def names() -> list[str]:
+    """The modules with suites, in the order in which they run."""
+    return MODULE.findall((SUITES / "Kbuild").read_text(encoding="utf-8"))
+
+
+def matching(patterns: str) -> list[str]:
+    """The modules that one of the patterns, with commas between them, means."""
+    wanted = [pattern for pattern in patterns.split(",") if pattern]
+    return [name for name in names()
+            if any(fnmatch(name, pattern) or pattern in name for pattern in wanted)]
+
+
+def compile_suites(tree: Path, mirror: Path, folder: str, covered: bool,
+                   wanted: list[str] | None = None) -> list[Path]:
+    """Build the modules of a folder below tests/kunit, or those @wanted of it; their files."""
+    words = ["COVERAGE=1"] if covered else []
+    if wanted is not None:
+        words.append(f"SUITES={' '.join(wanted)}")
+    return uml.compile_modules(tree, mirror / "tests/kunit" / folder, *words)
 
 
 def kunit_module(tree: Path) -> Path:
@@ -164,10 +181,10 @@ def check_planted(kernel: Kernel, modules: list[Path]) -> list[junit.Case]:
 
 def _suites(args, kernel: Kernel, mirror: Path) -> list[junit.Case]:
     """Build and run the suites of the command line."""
-    modules = [m for m in compile_suites(kernel.tree, mirror, "", args.coverage)
-               if fnmatch(m.stem, args.filter) or args.filter in m.stem]
-    if not modules:
+    wanted = matching(args.filter)
+    if not wanted:
         return []
+    modules = compile_suites(kernel.tree, mirror, "", args.coverage, wanted)
     out, start = kernel.results / "kunit", time.monotonic()
     cases = evaluate(out, modules, kernel.boot(modules, out, args.coverage))
     for module in modules:
@@ -209,7 +226,8 @@ def run(args) -> int:
 
 def add_arguments(parser) -> None:
     uml.add_arguments(parser, [name for name, variant in build.VARIANTS.items() if variant.processor])
-    parser.add_argument("--filter", default="*", metavar="P", help="only modules of this name")
+    parser.add_argument("--filter", default="*", metavar="P[,P...]",
+                        help="build and run only the modules with a name like one of these")
     parser.add_argument("--no-planted", action="store_true", help="without the tests of the tests")
     parser.add_argument("--coverage", action="store_true",
                         help="measure lines of the sources under test (needs CONFIG_GCOV_KERNEL)")
