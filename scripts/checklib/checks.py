@@ -129,7 +129,11 @@ def cxx_format():
     if version and version[1] != FORMATTED_BY:
         raise Skip(f"clang-format {version[1]} does not format as {FORMATTED_BY} does, which the sources are "
                    "formatted by")
-    return _cmake_target("check-format")
+    command = ["clang-format", "--dry-run", "--Werror"]
+    return memo.each(tree.with_suffix(".cc", ".hpp"),
+                     lambda name: memo.key(memo.version("clang-format"), *command, TOP / ".clang-format",
+                                           name, TOP / name),
+                     lambda name: tool([*command, name]))
 
 
 def cxx_headers():

@@ -81,12 +81,17 @@ def test_fresh_asks_again(digest, monkeypatch):
 
 @pytest.mark.parametrize(("version", "is_used"), [("Debian clang-format version 14.0.6", True),
                                                   ("Debian clang-format version 19.1.7 (3+b1)", False)])
-def test_formatter_of_another_version(monkeypatch, version, is_used):
+def test_formatter_of_another_version(tmp_path, monkeypatch, version, is_used):
     """What it would change is not held against the sources."""
+    monkeypatch.setattr(memo, "CACHE", tmp_path / "cache")
     monkeypatch.setattr(checks.memo, "version", lambda *_: version)
-    monkeypatch.setattr(checks, "_cmake_target", lambda target: ["changed"])
+    monkeypatch.setattr(checks, "TOP", tmp_path)
+    for name in (".clang-format", "a.cc"):
+        (tmp_path / name).touch()
+    monkeypatch.setattr(tree, "with_suffix", lambda *_: ["a.cc"])
+    monkeypatch.setattr(checks, "run", lambda argv, **_: (1, f"{argv[-1]} would change"))
     if is_used:
-        assert checks.cxx_format() == ["changed"]
+        assert checks.cxx_format() == ["a.cc would change"]
     else:
         with pytest.raises(checks.Skip, match="clang-format 19 does not format as 14"):
             checks.cxx_format()
