@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 KERNELS := 6.1 6.12
 
-.PHONY: help demo check test test-full test-features modules probe unit test-kunit test-kernels test-processors test-profiles test-profiles-hosts test-debug test-race test-packages test-distros guests vm bench bench-ha bench-fabric bench-rxe bench-insn bench-loop \
+.PHONY: help demo t check test test-full test-features modules probe unit test-kunit test-kernels test-processors test-profiles test-profiles-hosts test-debug test-race test-packages test-distros guests vm bench bench-ha bench-fabric bench-rxe bench-insn bench-loop \
 	test-connected test-fleet test-ha test-fuzz test-fuzz-planted test-verbs \
 	lab-up lab-down lab-status lab-shell \
 	bootstrap format clean install uninstall
@@ -18,6 +18,9 @@ help: ## list the entry points
 demo: ## two hosts talk IP over InfiniBand; nothing is left behind
 	@scripts/bootstrap run build
 	@scripts/demo $(DEMO)
+
+t: ## what reaches the files that have changed, fastest first (T="--quick drivers/ipoib/gid.c")
+	@scripts/test $(T)
 
 check: bootstrap ## format, lint, licences, units: minutes
 	@scripts/run-tests --level check

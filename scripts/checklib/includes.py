@@ -45,7 +45,7 @@ class Project:
             name = todo.pop()
             if name not in seen:
                 seen.add(name)
-                todo += self._included(name, folders)
+                todo += self.included(name, folders)
         return seen
 
     def kbuild(self, folder):
@@ -67,8 +67,8 @@ class Project:
                      for value in _KBUILD_INCLUDE.findall(text)]
         return files, tuple(folders), forced
 
-    def _included(self, name, folders):
-        """Files of ours that a file includes itself."""
+    def included(self, name, folders):
+        """Files of ours that a file includes itself, with the folders of -I."""
         known = (name, folders)
         if known not in self._includes:
             text = (self._top / name).read_text(errors="replace")
