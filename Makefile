@@ -7,7 +7,7 @@ KERNELS := 6.1 6.12
 .PHONY: help demo t check test test-full test-features modules probe unit test-kunit test-kernels test-processors test-profiles test-profiles-hosts test-debug test-race test-packages test-distros guests vm bench bench-ha bench-fabric bench-rxe bench-insn bench-loop \
 	test-connected test-fleet test-ha test-fuzz test-fuzz-planted test-verbs \
 	lab-up lab-down lab-status lab-shell \
-	bootstrap format compile-commands clean install uninstall
+	bootstrap format compile-commands hooks clean install uninstall
 
 help: ## list the entry points
 	@echo "openipoib $$(cat VERSION): IP over InfiniBand, and a fabric to run it on"
@@ -155,6 +155,9 @@ format: bootstrap ## format the C++ sources
 
 compile-commands: ## build/compile_commands.json, for clangd and editors: C++ and the kernel's C (KVER=6.12)
 	@scripts/compile-commands $(KVER)
+
+hooks: ## have git check what is about to be committed, in seconds
+	@scripts/install-hooks
 
 clean: ## remove everything that was built
 	@rm -rf build
