@@ -15,6 +15,9 @@ from lablib.initramfs import Archive
 SERVER, CLIENT = "10.9.0.1", "10.9.0.2"
 ROOT = "/srv/root"
 CONF = "/etc/infiniband/openib.conf"
+NETWORK = "/etc/systemd/network/10-root.network"
+LEFT_ALONE = "[Match]\\nName=ib0\\n\\n[Link]\\nUnmanaged=yes"    # docs/diskless.md
+UNPLUGGED = 15      # seconds: longer than a port believes in a cable that says nothing
 RULE = "usr/lib/modprobe.d/openib.conf"
 IF_THERE = "[ ! -x /usr/sbin/openib ] || "
 ADDRESS = f"{CLIENT}:::255.255.255.0:client:ib0"
@@ -41,7 +44,8 @@ def export(guest):
               "systemctl disable openipoib-cable'")
     text = "\\n".join(OFED_LINES)
     guest.run(f"cd {ROOT}/etc && rm systemd/network/ib0.network && : > fstab && "
-              f"printf '%b\\n' '{text}' > ./{CONF.removeprefix('/etc')}")
+              f"printf '%b\\n' '{text}' > ./{CONF.removeprefix('/etc')} && "
+              f"printf '%b\\n' '{LEFT_ALONE}' > ./{NETWORK.removeprefix('/etc')}")
     guest.run("systemctl start nfs-server")
     guest.run(f"exportfs -o rw,async,no_root_squash,no_subtree_check,fsid=1 {CLIENT}:{ROOT}")
 
@@ -112,6 +116,9 @@ def test_root_over_ipoib(server, start, cable, maker, initrd):
         assert f"not stopped: / is mounted over ib0, from {SERVER}" in client.run(command, 7).text
     client.run("systemctl restart openibd && openib status")
     assert client.read(kept).splitlines() == before
+    changes = int(client.read("cat /sys/class/net/ib0/carrier_changes"))
+    server.run(f"ip link set eth0 down; sleep {UNPLUGGED}; ip link set eth0 up")
     client.run("date > /var/tmp/written && sync")
+    assert int(client.read("cat /sys/class/net/ib0/carrier_changes")) > changes
     assert server.read(f"cat {ROOT}/var/tmp/written") == client.read("cat /var/tmp/written")
     client.off("systemctl poweroff")
