@@ -27,19 +27,24 @@ static inline bool ipoib_rx_pool_maps(struct ib_device *ca)
  * @page: page, or the first of several, of a pool
  * @offset: of the buffer in it [octets]
  * @len: of the buffer [octets]
- * @dma: result: where the HCA finds it
+ * @dma: result: where the HCA finds it; left as it is in case of an error
  *
  * Context: any. Return: 0 or -ENOMEM.
  */
 static inline int ipoib_rx_map(struct ib_device *ca, struct page *page, unsigned int offset,
 			       unsigned int len, u64 *dma)
 {
+	u64 addr;
+
 	if (ipoib_rx_pool_maps(ca)) {
 		*dma = page_pool_get_dma_addr(page) + offset;
 		return 0;
 	}
-	*dma = ib_dma_map_page(ca, page, offset, len, DMA_FROM_DEVICE);
-	return unlikely(ib_dma_mapping_error(ca, *dma)) ? -ENOMEM : 0;
+	addr = ib_dma_map_page(ca, page, offset, len, DMA_FROM_DEVICE);
+	if (unlikely(ib_dma_mapping_error(ca, addr)))
+		return -ENOMEM;
+	*dma = addr;
+	return 0;
 }
 
 /**

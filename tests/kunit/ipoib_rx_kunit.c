@@ -64,6 +64,20 @@ static void long_packets_keep_their_buffer(struct kunit *test)
 }
 
 /* Every length the HCA may report, honest or not. */
+/* The packet is dropped, and the HCA has the buffer that it had. */
+static void buffers_that_cannot_be_mapped(struct kunit *test)
+{
+	u64 before = hca.sge[3][1].addr;
+
+	arrive(3, ETH_P_IP, 1800);
+	unmappable = true;
+	complete_one();
+	unmappable = false;
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&hca.got), 0U);
+	KUNIT_EXPECT_TRUE(test, hca.posted[3]);
+	KUNIT_EXPECT_EQ(test, hca.sge[3][1].addr, before);
+}
+
 static void lengths(struct kunit *test)
 {
 	static const struct {
@@ -264,6 +278,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(all_buffers_are_given),
 	KUNIT_CASE(short_packets_are_copied),
 	KUNIT_CASE(long_packets_keep_their_buffer),
+	KUNIT_CASE(buffers_that_cannot_be_mapped),
 	KUNIT_CASE(lengths),
 	KUNIT_CASE(whom_it_is_for),
 	KUNIT_CASE(our_own_packets),
