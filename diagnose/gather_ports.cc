@@ -58,7 +58,7 @@ Port readPort(const openib::Roots &roots, const std::string &hca, const openib::
     port.smSl = static_cast<unsigned>(numberIn(folder + "sm_sl"));
     port.lmc = static_cast<unsigned>(numberIn(folder + "lid_mask_count"));
     for (const auto &place : io::folder(folder + "pkeys"))
-        if (const auto pkey = numberIn(folder + "pkeys/" + place); pkey != 0)
+        if (const auto pkey = numberIn(fmt::format("{}pkeys/{}", folder, place)); pkey != 0)
             port.pkeys.push_back(static_cast<std::uint16_t>(pkey));
     return port;
 }
@@ -91,11 +91,11 @@ void sampleInterface(const openib::Roots &roots, Sample sample, Interface &inter
     auto &into = interface.statistics.at(sample);
     const std::string folder = fmt::format("{}/class/net/{}/", roots.sys, interface.name());
     for (const auto &name : io::folder(folder + "statistics"))
-        into[name] = numberIn(folder + "statistics/" + name);
+        into[name] = numberIn(fmt::format("{}statistics/{}", folder, name));
     into["tx_timeout"] = 0;
     for (const auto &queue : io::folder(folder + "queues"))
         if (queue.starts_with("tx-"))
-            into["tx_timeout"] += numberIn(folder + "queues/" + queue + "/tx_timeout");
+            into["tx_timeout"] += numberIn(fmt::format("{}queues/{}/tx_timeout", folder, queue));
 }
 
 // Of all processors: a line of names, and a line of hexadecimal numbers for each.
