@@ -17,7 +17,7 @@ def test_github():
     # YAML 1.1 takes the word `on` for a truth value.
     assert {"push", "pull_request"} == set(read_file[True])
     job, = read_file["jobs"].values()
-    assert job["container"] == {"image": "debian:12", "options": "--privileged"}
+    assert job["container"] == {"image": "debian:12", "options": "--privileged --shm-size=8g"}
     ran = [step.get("run", "") for step in job["steps"]]
     used = [step.get("uses", "").partition("@")[0] for step in job["steps"]]
     assert ran.count(".ci/run") == 1
