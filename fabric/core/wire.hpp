@@ -18,7 +18,7 @@ class Wire
   public:
     // Lanes of which more should be put on it.
     [[nodiscard]] Lanes openLanes(Time now) const { return busyUntil_ <= now ? open_ : Lanes{}; }
-    // When more may be put on it, of each lane; Time::min() if it may be now.
+    // When more may be put on it, or when to look again; not after now if it may be now.
     [[nodiscard]] Time opens() const { return std::max(busyUntil_, open_.all() ? idle : due()); }
     [[nodiscard]] bool isEmpty() const { return packets_.empty(); }
     [[nodiscard]] bool isIdle(Time now) const { return packets_.empty() && busyUntil_ <= now; }
