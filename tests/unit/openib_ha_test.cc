@@ -127,7 +127,7 @@ TEST_F(OpenibHa, OtherPairsAreThereWhenItHasReadThemAgain)
     fs::create_directories(places.systemd);
     const auto answer = [this](const char *interfaces) {
         return "echo '{\"pairs\": [{\"interfaces\": [" + std::string(interfaces) + "]}]}' > " +
-               path("answer") + "\n";
+               path("answer.new") + " && mv " + path("answer.new") + " " + path("answer") + "\n";
     };
     script(places.program, "cat " + path("answer") + "\n");
     EXPECT_FALSE(haPairs(places)) << "it does not answer";
