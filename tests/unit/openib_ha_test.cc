@@ -118,6 +118,7 @@ TEST_F(OpenibHa, WithSystemdItIsTheUnit)
     script(places.systemctl, "exec sleep 60\n");
     places.systemctlPatience = std::chrono::milliseconds(50);
     const auto runs = askWhetherHaRuns(places);
+    script(places.systemctl, ""); // for the end of the test, which has it stopped
     ASSERT_FALSE(runs);
     EXPECT_EQ(runs.error().code, ETIMEDOUT);
 }
