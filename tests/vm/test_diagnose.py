@@ -188,8 +188,9 @@ def make_adapter(lab, mtu):
 
 @contextlib.contextmanager
 def management_key(lab):
+    """An M_Key that Get does not show (M_KeyProtectBits 1): one that it shows, OpenSM would use."""
     with adapter_again(lab):
-        lab.run("h2", "ibportstate", "-C", "sib0", "-D", "0", "1", "mkey", "5")
+        lab.run("h2", "ibportstate", "-C", "sib0", "-D", "0", "1", "mkey", "5", "mkeyprot", "1")
         lab.cable("h2:0", "down")
         lab.wait("h2", "grep -q DOWN /sys/class/infiniband/sib0/ports/1/state", 20, "the port is down")
         lab.cable("h2:0", "up")
