@@ -5,7 +5,7 @@ SHELL := /bin/bash
 KERNELS := 6.1 6.12
 
 .PHONY: help demo t check test test-full test-features modules probe unit test-kunit test-kernels test-processors test-profiles test-profiles-hosts test-debug test-race test-packages test-distros guests vm bench bench-ha bench-fabric bench-rxe bench-insn bench-loop \
-	test-connected test-fleet test-ha test-fuzz test-fuzz-planted test-verbs \
+	test-connected test-fleet test-ha test-fuzz test-fuzz-planted test-mutations test-verbs \
 	lab-up lab-down lab-status lab-shell \
 	bootstrap format compile-commands hooks clean install uninstall
 
@@ -117,6 +117,9 @@ test-fuzz: bootstrap ## fuzz targets, in user space a minute each (FUZZ="--secon
 
 test-fuzz-planted: bootstrap ## faults planted into sib, each found by its fuzz target within ten minutes
 	@tests/fuzz/kernel/run --seconds 600 --planted all $(KERNEL_FUZZ)
+
+test-mutations: bootstrap ## small faults in the sources: which of them do the unit tests see (MUTATIONS="--seed 7")
+	@tests/mutations/run $(MUTATIONS)
 
 test-features: bootstrap ## ib_ipoib beside the kernel's driver, with the tests that prove it (FEATURES=--last)
 	@scripts/bootstrap features
