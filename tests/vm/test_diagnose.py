@@ -235,6 +235,26 @@ def other_driver(lab):
 
 
 @contextlib.contextmanager
+def connections_refused(lab):
+    """h1's hardware address says that it takes connections, and its HCA has no queue pairs for them."""
+    failing = "/sys/kernel/debug/sib/sib0/fail_commands"
+    for host in HOSTS:
+        lab.sh(host, "echo connected > /sys/class/net/ib0/mode")
+        lab.address(host)
+    lab.sh("h1", f"echo 1000000 > {failing}")
+    lab.run("h2", "ip", "neigh", "flush", "dev", "ib0")
+    lab.run("h2", "ping", "-q", "-c3", ipv4("h1"), check=False)
+    try:
+        yield
+    finally:
+        lab.sh("h1", f"echo 0 > {failing}")
+        for host in HOSTS:
+            lab.sh(host, "echo datagram > /sys/class/net/ib0/mode")
+            lab.address(host)
+        wait_for_manager(lab)
+
+
+@contextlib.contextmanager
 def no_driver(lab):
     lab.sh("h2", "modprobe -r ib_ipoib")
     try:
@@ -403,7 +423,10 @@ FAULTS = {
 }
 OURS_ONLY = {
     "another driver": Fault(other_driver,
-                            "ib_ipoib: another module is loaded than the one that is installed")}
+                            "ib_ipoib: another module is loaded than the one that is installed"),
+    "connections refused": Fault(connections_refused, r"10\.10\.0\.1: it refuses connections of ib0",
+                                 ("ib0", "--peer", "10.10.0.1")),
+}
 
 
 def expect(lab, host, fault, record_property, name):
