@@ -84,6 +84,18 @@ struct ipoib_conn_key {
 static_assert(sizeof(struct ipoib_conn_key) == INFINIBAND_ALEN);
 
 /**
+ * struct ipoib_conn_seen - when a packet of a kind was seen last (cm_cut.c)
+ * @ever: @at is valid
+ * @at: jiffies
+ *
+ * Written by whoever sends, without a lock.
+ */
+struct ipoib_conn_seen {
+	bool ever;
+	unsigned long at;
+};
+
+/**
  * struct ipoib_conn - a peer's interface as a destination
  * @item: events from senders
  * @node: link in ipoib_cm.conns (RCU)
@@ -107,6 +119,8 @@ static_assert(sizeof(struct ipoib_conn_key) == INFINIBAND_ALEN);
  * @stales: of those, how often the peer held the request for an old one; control
  * @hangups: how often in a row the peer has ended it early; control
  * @told_mtu: a packet too long for the peer has been logged; written by whoever sends
+ * @seen_cut: segments of TCP that fit into datagrams
+ * @seen_long: packets that do not
  * @rcu: for freeing behind readers of the table
  */
 struct ipoib_conn {
@@ -131,6 +145,8 @@ struct ipoib_conn {
 	unsigned int stales;
 	unsigned int hangups;
 	bool told_mtu;
+	struct ipoib_conn_seen seen_cut;
+	struct ipoib_conn_seen seen_long;
 	struct rcu_head rcu;
 };
 
@@ -311,8 +327,12 @@ void ipoib_cm_command(struct ipoib_cm_item *item, int (*command)(struct ipoib_cm
 void ipoib_cm_item_end(struct ipoib_cm_item *item);
 struct ipoib_cm_item *ipoib_cm_next_ready(struct ipoib_cm *cm, unsigned long *events);
 
+/* cm_cut.c */
+bool ipoib_cm_prefers_datagram(struct ipoib_conn *conn, const struct sk_buff *skb);
+
 /* cm_dest.c */
 int ipoib_conns_init(struct ipoib_cm *cm);
+struct ipoib_conn *ipoib_conn_find(struct ipoib_cm *cm, const struct sk_buff *skb);
 void ipoib_conns_destroy(struct ipoib_cm *cm);
 void ipoib_conn_event(struct ipoib_conn *conn, enum ipoib_conn_event event);
 void ipoib_conns_event(struct ipoib_cm *cm, enum ipoib_conn_event event);

@@ -133,6 +133,27 @@ static bool conn_awaited_by(const struct ipoib_conn *conn, const struct sk_buff 
 	       time_before(jiffies, READ_ONCE(conn->down_since) + CONN_AWAITED);
 }
 
+static void conn_key(struct ipoib_conn_key *key, const struct sk_buff *skb)
+{
+	memcpy(key, skb->data, sizeof(*key));
+	key->qpn &= cpu_to_be32(0xffffff);
+}
+
+/**
+ * ipoib_conn_find - the connection that a packet would go through
+ * @cm: connected mode
+ * @skb: packet with the hardware address of a peer in front
+ *
+ * Context: RCU read side. Return: the connection, in any state, or NULL.
+ */
+struct ipoib_conn *ipoib_conn_find(struct ipoib_cm *cm, const struct sk_buff *skb)
+{
+	struct ipoib_conn_key key;
+
+	conn_key(&key, skb);
+	return rhashtable_lookup(&cm->conns, &key, conn_table_params);
+}
+
 /**
  * ipoib_cm_xmit - send a packet through a connection
  * @txq: transmit queue, with room, of an interface in connected mode
@@ -148,7 +169,7 @@ bool ipoib_cm_xmit(struct ipoib_txq *txq, struct sk_buff *skb)
 	enum skb_drop_reason reason;
 	struct ipoib_conn *conn;
 
-	/* What the HCA is to cut was let in before the mode changed. */
+	/* What the HCA is to cut are datagrams. */
 	if (ipoib_hwaddr_is_multicast(skb->data) ||
 	    !(skb->data[0] & IPOIB_HWADDR_RC) || skb_is_gso(skb))
 		return false;
@@ -158,14 +179,15 @@ bool ipoib_cm_xmit(struct ipoib_txq *txq, struct sk_buff *skb)
 	 */
 	if (ipoib_resolves_address(skb))
 		return false;
-	memcpy(&key, skb->data, sizeof(key));
-	key.qpn &= cpu_to_be32(0xffffff);
+	conn_key(&key, skb);
 	conn = rhashtable_lookup(&cm->conns, &key, conn_table_params);
 	if (unlikely(!conn))
 		conn = conn_create(cm, &key);
 	if (unlikely(!conn))
 		return false;
 	ipoib_note_use(&conn->used);
+	if (ipoib_cm_prefers_datagram(conn, skb))
+		return false;
 	if (likely(conn_may_push(conn))) {
 		ipoib_cm_push(txq, conn, skb);
 		return true;

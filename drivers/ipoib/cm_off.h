@@ -67,6 +67,11 @@ static inline bool ipoib_cm_xmit(struct ipoib_txq *txq, struct sk_buff *skb)
 	return false;
 }
 
+static inline bool ipoib_cm_cut(struct ipoib_intf *intf, const struct sk_buff *skb)
+{
+	return false;
+}
+
 static inline void ipoib_cm_port_lost(struct ipoib_intf *intf)
 {
 }

@@ -511,6 +511,7 @@ void ipoib_cm_warn_mtu(struct ipoib_intf *intf);
 bool ipoib_cm_get_stats(const struct ipoib_intf *intf,
 			struct ipoib_cm_stats *stats);
 bool ipoib_cm_xmit(struct ipoib_txq *txq, struct sk_buff *skb);
+bool ipoib_cm_cut(struct ipoib_intf *intf, const struct sk_buff *skb);
 void ipoib_cm_port_lost(struct ipoib_intf *intf);
 void ipoib_cm_send_backlog(struct ipoib_intf *intf);
 bool ipoib_cm_has_backlog(const struct ipoib_intf *intf);

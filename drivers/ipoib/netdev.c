@@ -241,15 +241,15 @@ static void intf_tx_timeout(struct net_device *dev, unsigned int queue)
 	ipoib_flush(intf, IPOIB_FLUSH_RESTART);
 }
 
-/* Nothing cuts what goes through a connection: the stack does before. */
+/* Nothing cuts what goes through a connection: the stack does before. Datagrams the HCA may cut. */
 static netdev_features_t intf_features_check(struct sk_buff *skb,
 					     struct net_device *dev,
 					     netdev_features_t features)
 {
 	struct ipoib_intf *intf = ipoib_priv(dev);
 
-	return READ_ONCE(intf->connected) ? features & ~NETIF_F_GSO_MASK :
-					    features;
+	return !READ_ONCE(intf->connected) || ipoib_cm_cut(intf, skb) ?
+	       features : features & ~NETIF_F_GSO_MASK;
 }
 
 struct counters_sum {

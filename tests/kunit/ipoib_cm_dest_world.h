@@ -10,6 +10,7 @@
 
 #include "dest.c"
 #include "cm_conn.c"
+#include "cm_cut.c"
 #include "cm_dest.c"
 #include "cm_turn.c"
 #include "adapt.c"

@@ -90,6 +90,7 @@ static struct {
 
 #include "dest.c"
 #include "cm_conn.c"
+#include "cm_cut.c"
 #include "cm_dest.c"
 #include "cm_turn.c"
 #include "adapt.c"

@@ -23,6 +23,7 @@ static void fake_cancel_query(struct ib_sa_query *query);
 #include "path.c"
 #include "answer.c"
 #include "cm_conn.c"
+#include "cm_cut.c"
 #include "cm_dest.c"
 #include "cm_turn.c"
 #include "adapt.c"

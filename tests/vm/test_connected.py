@@ -93,6 +93,23 @@ def test_long_packets_in_one_piece(lab):
         lab.ping("h1", ipv4("h2"), "-c20", pace(), "-M", "do", "-s", "65000")
 
 
+def halts(lab, host):
+    """How often a peer has told it that there was no receive buffer (RNR NAK)."""
+    return int(lab.read(host, "/sys/class/infiniband/sib0/ports/1/hw_counters/rc_rx_rnr"))
+
+
+@pytest.mark.labs(drivers=["ours", "mixed"])
+def test_segments_for_a_peer_in_datagram_mode(lab):
+    """They go as datagrams, though the peer takes connections."""
+    with connected(lab, "h1"), Server(lab) as server:
+        cut, halted = statistic(lab, "h1", "tx_lso"), halts(lab, "h1")
+        end = server.client(ipv4("h2"), "-t", "2")
+        assert end["sum_received"]["bytes"] > LEAST_BYTES, end
+        assert halts(lab, "h1") == halted
+        if "tcp-segmentation-offload: on" in lab.out("h1", "ethtool", "-k", "ib0"):
+            assert statistic(lab, "h1", "tx_lso") > cut + 10
+
+
 @pytest.mark.full
 @pytest.mark.labs(drivers=PAIRS)
 def test_every_size(lab):
