@@ -71,6 +71,11 @@ step "modes"
 mode connected
 before=$(cut_by_hca)
 transfers
+(($(cut_by_hca) > before)) || fail "no segment that fits into datagrams was left to the HCA"
+ip link set ib0 mtu 65520
+"${N[@]}" ip link set ib1 mtu 65520
+before=$(cut_by_hca)
+transfers
 (($(cut_by_hca) == before)) || fail "$(($(cut_by_hca) - before)) segments were left to the HCA"
 mode datagram
 transfers

@@ -59,7 +59,7 @@ received
 segments=$SEGMENTS packets=$PACKETS
 "${N[@]}" iperf3 -s -1 >/dev/null &
 wait_for 10 "${N[@]}" bash -c 'ss -Hltn | grep -q :5201'
-iperf3 -c 10.0.0.2 -t 2 -P 4 | tail -n 3
+iperf3 -c 10.0.0.2 -n 16M -P 4 | tail -n 3
 received
 ((segments = SEGMENTS - segments, packets = PACKETS - packets))
 echo "segments received: $segments, packets: $packets"
