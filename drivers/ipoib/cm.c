@@ -355,8 +355,10 @@ void ipoib_cm_destroy(struct ipoib_intf *intf)
 	/* A command that ends queues cm->work. */
 	destroy_workqueue(cm->commands);
 	cancel_work_sync(&cm->work);
-	intf->cm = NULL;
-	intf->connected = false;
+	WRITE_ONCE(intf->connected, false);
+	WRITE_ONCE(intf->cm, NULL);
+	/* A packet socket may ask ipoib_cm_cut() behind the back of the queues. */
+	synchronize_net();
 	ipoib_cm_rxq_destroy(cm);
 	ib_destroy_cq(cm->tx_cq);
 	ipoib_conns_destroy(cm);

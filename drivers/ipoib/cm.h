@@ -84,18 +84,6 @@ struct ipoib_conn_key {
 static_assert(sizeof(struct ipoib_conn_key) == INFINIBAND_ALEN);
 
 /**
- * struct ipoib_conn_seen - when a packet of a kind was seen last (cm_cut.c)
- * @ever: @at is valid
- * @at: jiffies
- *
- * Written by whoever sends, without a lock.
- */
-struct ipoib_conn_seen {
-	bool ever;
-	unsigned long at;
-};
-
-/**
  * struct ipoib_conn - a peer's interface as a destination
  * @item: events from senders
  * @node: link in ipoib_cm.conns (RCU)
@@ -119,8 +107,9 @@ struct ipoib_conn_seen {
  * @stales: of those, how often the peer held the request for an old one; control
  * @hangups: how often in a row the peer has ended it early; control
  * @told_mtu: a packet too long for the peer has been logged; written by whoever sends
- * @seen_cut: segments of TCP that fit into datagrams
- * @seen_long: packets that do not
+ * @cut_at: jiffies of the newest segments of TCP that fit into datagrams; written by whoever
+ *	sends, without a lock
+ * @long_at: jiffies of the newest packet that does not; likewise
  * @rcu: for freeing behind readers of the table
  */
 struct ipoib_conn {
@@ -145,8 +134,8 @@ struct ipoib_conn {
 	unsigned int stales;
 	unsigned int hangups;
 	bool told_mtu;
-	struct ipoib_conn_seen seen_cut;
-	struct ipoib_conn_seen seen_long;
+	unsigned long cut_at;
+	unsigned long long_at;
 	struct rcu_head rcu;
 };
 
@@ -328,6 +317,7 @@ void ipoib_cm_item_end(struct ipoib_cm_item *item);
 struct ipoib_cm_item *ipoib_cm_next_ready(struct ipoib_cm *cm, unsigned long *events);
 
 /* cm_cut.c */
+void ipoib_cm_cut_init(struct ipoib_conn *conn);
 bool ipoib_cm_prefers_datagram(struct ipoib_conn *conn, const struct sk_buff *skb);
 
 /* cm_dest.c */

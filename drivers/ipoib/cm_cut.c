@@ -10,27 +10,24 @@
  * asks for). A datagram has none of this.
  */
 #include "cm.h"
+#include "gso.h"
 
 /* So long a peer is taken for one that gets short segments, or long packets. */
 #define CUT_TIME	(10 * HZ)
 
-static bool seen_lately(struct ipoib_conn_seen *seen)
+static bool is_recent(const unsigned long *when)
 {
-	if (!READ_ONCE(seen->ever))
-		return false;
-	if (time_before(jiffies, READ_ONCE(seen->at) + CUT_TIME))
-		return true;
-	/* Not for ever: jiffies wrap. */
-	WRITE_ONCE(seen->ever, false);
-	return false;
+	return time_before(jiffies, READ_ONCE(*when) + CUT_TIME);
 }
 
-static void seen_now(struct ipoib_conn_seen *seen)
+/**
+ * ipoib_cm_cut_init - neither short segments nor long packets have gone to a peer
+ * @conn: new connection to it
+ */
+void ipoib_cm_cut_init(struct ipoib_conn *conn)
 {
-	ipoib_note_use(&seen->at);
-	/* Who has just taken it for an old one takes it back until the next packet. */
-	if (!READ_ONCE(seen->ever))
-		WRITE_ONCE(seen->ever, true);
+	conn->cut_at = jiffies - CUT_TIME;
+	conn->long_at = conn->cut_at;
 }
 
 /**
@@ -38,18 +35,21 @@ static void seen_now(struct ipoib_conn_seen *seen)
  * @conn: to the peer
  * @skb: packet with its hardware address in front
  *
- * As long as short segments go to the peer, so does whatever else fits into a datagram: packets
- * of a stream keep their order.
+ * What the HCA is to cut are datagrams. As long as short segments go to the peer, so does whatever
+ * else fits into a datagram, so that the packets of a stream overtake each other only when that
+ * begins and ends.
  *
  * Context: transmit queue lock. Return: true if so.
  */
 bool ipoib_cm_prefers_datagram(struct ipoib_conn *conn, const struct sk_buff *skb)
 {
+	if (skb_is_gso(skb))
+		return true;
 	if (unlikely(skb->len > READ_ONCE(conn->cm->intf->group_mtu) + IPOIB_HARD_LEN)) {
-		seen_now(&conn->seen_long);
+		ipoib_note_use(&conn->long_at);
 		return false;
 	}
-	return unlikely(seen_lately(&conn->seen_cut)) && !seen_lately(&conn->seen_long);
+	return unlikely(is_recent(&conn->cut_at)) && !is_recent(&conn->long_at);
 }
 
 /**
@@ -60,22 +60,27 @@ bool ipoib_cm_prefers_datagram(struct ipoib_conn *conn, const struct sk_buff *sk
  * Those for a peer that gets long packets as well do not: a stream with both would lose its
  * order.
  *
- * Context: softirqs off. Return: true if so; the HCA may cut it, if it can.
+ * Context: any; the stack also asks for a packet without hardware address, and for one that is
+ * sent while the interface goes. Return: true if so; the HCA may cut it, if it can.
  */
 bool ipoib_cm_cut(struct ipoib_intf *intf, const struct sk_buff *skb)
 {
 	struct ipoib_conn *conn;
+	struct ipoib_cm *cm;
 	bool cut = false;
 
-	if (!skb_is_gso(skb) || skb_headlen(skb) < IPOIB_HARD_LEN ||
+	if (!skb_is_gso(skb) || skb_network_offset(skb) != IPOIB_HARD_LEN ||
+	    skb_headlen(skb) < IPOIB_HARD_LEN ||
 	    !skb_gso_validate_network_len(skb, READ_ONCE(intf->group_mtu)))
 		return false;
 	if (!(skb->data[0] & IPOIB_HWADDR_RC))
 		return true;
 	rcu_read_lock();
-	conn = ipoib_conn_find(intf->cm, skb);
-	if (conn && !seen_lately(&conn->seen_long)) {
-		seen_now(&conn->seen_cut);
+	/* Pairs with ipoib_cm_destroy(). */
+	cm = READ_ONCE(intf->cm);
+	conn = cm ? ipoib_conn_find(cm, skb) : NULL;
+	if (conn && !is_recent(&conn->long_at)) {
+		ipoib_note_use(&conn->cut_at);
 		ipoib_note_use(&conn->used);
 		cut = true;
 	}

@@ -90,6 +90,7 @@ static struct ipoib_conn *conn_create(struct ipoib_cm *cm,
 	conn->key = *key;
 	conn->cm = cm;
 	conn->used = jiffies;
+	ipoib_cm_cut_init(conn);
 	ipoib_hold_init(&conn->hold);
 	INIT_LIST_HEAD(&conn->backlog);
 	INIT_LIST_HEAD(&conn->on_path);
@@ -169,9 +170,7 @@ bool ipoib_cm_xmit(struct ipoib_txq *txq, struct sk_buff *skb)
 	enum skb_drop_reason reason;
 	struct ipoib_conn *conn;
 
-	/* What the HCA is to cut are datagrams. */
-	if (ipoib_hwaddr_is_multicast(skb->data) ||
-	    !(skb->data[0] & IPOIB_HWADDR_RC) || skb_is_gso(skb))
+	if (ipoib_hwaddr_is_multicast(skb->data) || !(skb->data[0] & IPOIB_HWADDR_RC))
 		return false;
 	/*
 	 * The asker, or we, give up long before a peer that does not answer the CM is given up,
@@ -186,8 +185,11 @@ bool ipoib_cm_xmit(struct ipoib_txq *txq, struct sk_buff *skb)
 	if (unlikely(!conn))
 		return false;
 	ipoib_note_use(&conn->used);
-	if (ipoib_cm_prefers_datagram(conn, skb))
+	/* The connection is to be there for the first long packet. */
+	if (ipoib_cm_prefers_datagram(conn, skb)) {
+		conn_want(conn);
 		return false;
+	}
 	if (likely(conn_may_push(conn))) {
 		ipoib_cm_push(txq, conn, skb);
 		return true;

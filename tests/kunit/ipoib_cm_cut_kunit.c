@@ -55,18 +55,17 @@ static void short_segments_go_as_datagrams(struct kunit *test)
 /* A segment that the stack has cut, an ACK, the end of the stream: they keep their order. */
 static void what_follows_them_does_too(struct kunit *test)
 {
-	struct ipoib_conn *conn = connect_to(test, 1), *other = connect_to(test, 2);
+	struct ipoib_conn *conn = connect_to(test, 1);
 
+	connect_to(test, 2);
 	KUNIT_EXPECT_TRUE(test, send_to(test, 1, 1));
 	KUNIT_EXPECT_TRUE(test, is_cut(test, 1, SEGMENT));
 	KUNIT_EXPECT_FALSE(test, send_to(test, 1, 2));
 	KUNIT_EXPECT_FALSE(test, send_octets(test, 1, 3, world->intf->group_mtu));
 	KUNIT_EXPECT_TRUE(test, send_to(test, 2, 4));
-	KUNIT_EXPECT_FALSE(test, other->seen_cut.ever);
 	/* No more of them for long */
-	conn->seen_cut.at = jiffies - CUT_TIME;
+	conn->cut_at = jiffies - CUT_TIME;
 	KUNIT_EXPECT_TRUE(test, send_to(test, 1, 5));
-	KUNIT_EXPECT_FALSE(test, conn->seen_cut.ever);
 }
 
 static void long_packets_keep_the_connection(struct kunit *test)
@@ -79,7 +78,7 @@ static void long_packets_keep_the_connection(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, send_to(test, 1, 2));
 	KUNIT_EXPECT_FALSE(test, is_cut(test, 1, SEGMENT));
 	KUNIT_EXPECT_TRUE(test, send_to(test, 1, 3));
-	conn->seen_long.at = jiffies - CUT_TIME;
+	conn->long_at = jiffies - CUT_TIME;
 	KUNIT_EXPECT_TRUE(test, is_cut(test, 1, SEGMENT));
 	KUNIT_EXPECT_FALSE(test, send_to(test, 1, 4));
 	KUNIT_EXPECT_EQ(test, conns.datagrams + world->dropped, 0U);
@@ -96,6 +95,27 @@ static void the_connection_is_kept(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, conn_to(1), conn);
 }
 
+/* One that the peer has ended, or has refused long ago, is asked for again meanwhile. */
+static void a_connection_that_has_ended_is_made_again(struct kunit *test)
+{
+	struct ipoib_conn *conn = connect_to(test, 1);
+
+	KUNIT_EXPECT_TRUE(test, is_cut(test, 1, SEGMENT));
+	event(conn, IPOIB_CONN_EV_HANGUP);
+	conn = conn_to(1);
+	KUNIT_ASSERT_NOT_NULL(test, conn);
+	KUNIT_ASSERT_EQ(test, conn->state, IPOIB_CONN_NEW);
+	KUNIT_EXPECT_FALSE(test, xmit(tcp_packet(test, 1, SEGMENT)));
+	settle();
+	KUNIT_EXPECT_EQ(test, conn->state, IPOIB_CONN_REQ);
+	event(conn, IPOIB_CONN_EV_REFUSED);
+	KUNIT_ASSERT_EQ(test, conn->state, IPOIB_CONN_DATAGRAM);
+	conn->ask_at = jiffies;
+	KUNIT_EXPECT_FALSE(test, send_to(test, 1, 1));
+	settle();
+	KUNIT_EXPECT_NE(test, conn->state, IPOIB_CONN_DATAGRAM);
+}
+
 static void without_a_connection(struct kunit *test)
 {
 	struct sk_buff *skb = tcp_packet(test, 1, SEGMENT);
@@ -106,6 +126,11 @@ static void without_a_connection(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ipoib_cm_cut(world->intf, skb));
 	skb_shinfo(skb)->gso_size = world->intf->group_mtu;
 	KUNIT_EXPECT_FALSE(test, ipoib_cm_cut(world->intf, skb));
+	/* Before it has its hardware address */
+	skb_shinfo(skb)->gso_size = SEGMENT;
+	skb_pull(skb, IPOIB_HARD_LEN);
+	KUNIT_EXPECT_FALSE(test, ipoib_cm_cut(world->intf, skb));
+	skb_push(skb, IPOIB_HARD_LEN);
 	/* In one piece */
 	skb_shinfo(skb)->gso_size = 0;
 	KUNIT_EXPECT_FALSE(test, ipoib_cm_cut(world->intf, skb));
@@ -119,6 +144,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(what_follows_them_does_too),
 	KUNIT_CASE(long_packets_keep_the_connection),
 	KUNIT_CASE(the_connection_is_kept),
+	KUNIT_CASE(a_connection_that_has_ended_is_made_again),
 	KUNIT_CASE(without_a_connection),
 	{}
 };
