@@ -61,6 +61,13 @@ def test_a_lock_is_left_out_with_what_gives_it_back():
     assert one.changed == ((10, ""), (17, ""))
 
 
+def test_a_lock_that_is_taken_again_keeps_its_other_half():
+    source = "void f(void)\n{\n" + "    lock(&a);\n    x = 1;\n    unlock(&a);\n" * 2 + "}\n"
+    source = source.replace("lock(&a)", "spin_lock(&a)").replace("unspin_lock", "spin_unlock")
+    found = [one.changed for one in mutation.mutations("f.c", source) if one.kind == mutation.LOCK]
+    assert found == [((3, ""), (5, "")), ((6, ""), (8, ""))]
+
+
 def test_a_line_is_removed():
     # Not a declaration, an assertion, a message or a return, and not half of a lock
     assert lines(mutation.LINE) == [(12, "{}"), (14, "{}"), (16, "{}")]
@@ -108,6 +115,14 @@ def ends(*statuses):
 ])
 def test_verdicts(names, statuses, verdict):
     assert trial.verdict(names, io.StringIO(), ends(*statuses)) == verdict
+
+
+@pytest.mark.parametrize(("names", "statuses"), [
+    (["a_kunit"], [127]), (["a_kunit"], [1]), (["a_kunit"], [-9]), (["tests/unit/bytes_test.cc"], [0, 127]),
+])
+def test_units_that_cannot_run_have_not_seen_a_fault(names, statuses):
+    with pytest.raises(trial.TrialError, match="failed to run"):
+        trial.verdict(names, io.StringIO(), ends(*statuses))
 
 
 def test_units_that_fail_without_a_fault_are_an_error():

@@ -93,9 +93,13 @@ def _locks(lines, index, last):
     taken = _LOCK.match(lines[index])
     if not taken or taken[1].startswith(("un", "try")) or "unlock" in taken[1]:
         return None
-    lock = taken[2].split(",")[0]
-    given = [number for number in range(index + 1, last)
-             if re.match(rf"^\s+\w*unlock\w*\({re.escape(lock)}[,)]", lines[number])]
+    lock = re.escape(taken[2].split(",")[0])
+    given = []
+    for number in range(index + 1, last):
+        if re.match(rf"^\s+{taken[1]}\({lock}[,)]", lines[number]):
+            break   # It is taken again: what follows belongs to that.
+        if re.match(rf"^\s+\w*unlock\w*\({lock}[,)]", lines[number]):
+            given.append(number)
     return [index, *given] if given else None
 
 

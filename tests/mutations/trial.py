@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 """Whether unit tests see a mutation: a copy of the tree, in which they are built and run with it."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -14,9 +15,12 @@ from testlib.units import Units
 TREE = BUILD / "mutations"
 KILLED, HANGS, SURVIVED, UNTESTED, INVALID = (
     "killed", "hangs", "survived", "no unit reaches it", "does not compile")
-# Most units take milliseconds; suites of the kernel boot one.
-SECONDS = 400
-KUNIT_BUILD_FAILED = 3
+# Most units take milliseconds; suites of the kernel boot one, which has 600 s by itself.
+SECONDS = 900
+END_SECONDS = 30
+# Of scripts/test-kernel
+KUNIT_FAILED, KUNIT_BUILD_FAILED = 2, 3
+CANNOT_RUN = (126, 127)
 
 
 class TrialError(Exception):
@@ -25,10 +29,15 @@ class TrialError(Exception):
 
 @dataclass(frozen=True)
 class Command:
-    """A command of a trial, and whether its failure tells that the program does not compile."""
+    """A command of a trial.
+
+    builds: its failure tells that the program does not compile
+    boots:  it runs suites in a kernel
+    """
 
     words: tuple
     builds: bool = False
+    boots: bool = False
 
 
 def units_of(file):
@@ -49,7 +58,7 @@ def commands(names):
                   Command(("build/cmake/bin/unit-tests", "--gtest_brief=1",
                            f"--gtest_filter={Units.here().filter(tests)}"))]
     if kernel:
-        found.append(Command(("scripts/test-kernel", "kunit", "--filter", ",".join(kernel))))
+        found.append(Command(("scripts/test-kernel", "kunit", "--filter", ",".join(kernel)), boots=True))
     return found
 
 
@@ -67,10 +76,21 @@ def execute(command, log):
         try:
             return process.wait(None if command.builds else SECONDS)
         except BaseException as error:
-            os.killpg(process.pid, signal.SIGKILL)
+            end(process)
             if isinstance(error, subprocess.TimeoutExpired):
                 return None
             raise
+
+
+def end(process):
+    """End a command with all that it has started: what boots a kernel ends that itself."""
+    process.terminate()
+    try:
+        process.wait(END_SECONDS)
+    except subprocess.TimeoutExpired:
+        pass
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def verdict(names, log, run=execute):
@@ -81,8 +101,10 @@ def verdict(names, log, run=execute):
         status = run(command, log)
         if status is None:
             return HANGS
-        if status and (command.builds or status == KUNIT_BUILD_FAILED):
+        if status and (command.builds or command.boots and status == KUNIT_BUILD_FAILED):
             return INVALID
+        if status in CANNOT_RUN or command.boots and status not in (0, KUNIT_FAILED):
+            raise TrialError(f"failed to run {command.words[0]}: status {status}")
         if status:
             return KILLED
     return SURVIVED
@@ -104,6 +126,8 @@ def prepare(log):
 
 def check(names, log, run=execute):
     """Without a mutation all units pass, or else they would tell nothing."""
+    if not names:
+        raise TrialError("no unit reaches any of these files")
     seen = verdict(names, log, run)
     if seen != SURVIVED:
         raise TrialError(f"the units fail without a mutation ({seen})")
