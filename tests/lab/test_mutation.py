@@ -73,6 +73,11 @@ def test_a_line_is_removed():
     assert lines(mutation.LINE) == [(12, "{}"), (14, "{}"), (16, "{}")]
 
 
+def test_assertions_stay():
+    source = "void f(void)\n{\n    ASSERT_RTNL();\n    lockdep_assert_held(&a);\n    WARN_ON(b);\n}\n"
+    assert not mutation.mutations("f.c", source)
+
+
 def test_only_the_fault_changes():
     for one in found():
         before, after = SOURCE.split("\n"), one.apply(SOURCE).split("\n")

@@ -19,7 +19,8 @@ _LOCK = re.compile(r"^\s+(\w*?(?:lock|lock_bh|lock_irq|lock_irqsave|lock_nested)
 _CALL = re.compile(r"^\s+[\w.>&*\[\]:-]+\(.*\);$")
 _ASSIGNMENT = re.compile(r"^\s+\*?[\w.>\[\]()-]+ (?:[-+*/|&^]|<<|>>)?= .+;$")
 _STEP = re.compile(r"^\s+(?:\+\+|--)?[\w.>\[\]()-]+(?:\+\+|--)?;$")
-_WATCHES = re.compile(r"\b(?:lockdep_\w+|(?:VM_|BUILD_)?(?:BUG|WARN)(?:_ON)?\w*|trace_\w+|pr_\w+|dev_\w+|"
+_WATCHES = re.compile(r"\b(?:lockdep_\w+|ASSERT_\w+|(?:VM_|BUILD_)?(?:BUG|WARN)(?:_ON)?\w*|trace_\w+|"
+                      r"pr_\w+|dev_\w+|"
                       r"net(?:dev|if)_(?:err|warn|info|dbg)\w*|ibdev_\w+|ipoib_(?:warn|dbg|info|err)\w*|"
                       r"static_assert|assert|might_sleep|kmsan_\w+|log|return|break|continue|goto|using|"
                       r"throw|delete)\b")
